@@ -36,10 +36,8 @@ typedef struct convect_model_options {
     void *progress_user;
 } convect_model_options;
 
-typedef enum convect_kv_type {
-    CONVECT_KV_F16,
-    CONVECT_KV_INT8
-} convect_kv_type; /* int8: groups of 64, lossy, asked for by name */
+/* f16: default. f32: no rounding of K and V, for golden comparisons. int8: groups of 64, lossy, asked for by name. */
+typedef enum convect_kv_type { CONVECT_KV_F16, CONVECT_KV_F32, CONVECT_KV_INT8, CONVECT_KV_COUNT } convect_kv_type;
 
 typedef struct convect_session_options {
     size_t n_ctx_tokens; /* 0: the smaller of the model's context and 4096 */
@@ -62,9 +60,9 @@ typedef struct convect_model_info {
     size_t n_mtp;             /* MTP blocks present in the file */
     size_t n_ctx_max_tokens;  /* from metadata */
     uint64_t file_bytes;
-    uint64_t weight_bytes_per_token; /* weights read for one decoded token (top-k experts) */
-    uint64_t kv_bytes_per_token[2];  /* by convect_kv_type */
-    uint64_t state_bytes;            /* recurrent state of one sequence */
+    uint64_t weight_bytes_per_token;               /* weights read for one decoded token (top-k experts) */
+    uint64_t kv_bytes_per_token[CONVECT_KV_COUNT]; /* by convect_kv_type */
+    uint64_t state_bytes;                          /* recurrent state of one sequence */
 } convect_model_info;
 
 void convect_model_describe(const convect_model *model, convect_model_info *out);

@@ -105,7 +105,7 @@ static double distance(const float *a, const float *b, size_t n) {
 }
 
 static convect_session *open_session(convect_model *model) {
-    convect_session_options options = {.n_ctx_tokens = 512, .kv_type = CONVECT_KV_F16};
+    convect_session_options options = {.n_ctx_tokens = 512, .kv_type = CONVECT_KV_F32};
     convect_session *session = NULL;
     convect_error err = {0};
     if (convect_session_create(model, &options, &session, &err) != CONVECT_OK) fail_msg("%s", err.text);
