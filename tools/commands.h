@@ -1,0 +1,43 @@
+/* The subcommands of the program `convect`: one tools/<name>.c each, defining cmd_<name>.
+ *
+ * To add a command: give it a bit below (if it has none yet), a row in COMMAND_LIST, and its file. Its options go into
+ * tools/options.h. main parses the options, checks the number of operands, runs the command, and turns its status into
+ * a message on stderr and the exit code. Commands return errors; they never exit or print "convect: ..." themselves.
+ *
+ * stdout carries answers and machine output only and is written with stdio; everything else goes to ctx->log. A command
+ * that runs for long calls output_flush after each piece; main calls it once more at the end. */
+#ifndef CONVECT_TOOLS_COMMANDS_H
+#define CONVECT_TOOLS_COMMANDS_H
+
+#include <stdint.h>
+
+#include "engine/base/log.h"
+#include "engine/base/option.h"
+#include "engine/base/status.h"
+#include "tools/options.h"
+
+typedef struct command_context {
+    const option_values *options; /* read with option_u64(ctx->options, OPT_SEED) and its sisters */
+    int n_args;                   /* within the row's bounds */
+    char **args;                  /* operands */
+    const convect_log *log;
+} command_context;
+
+/* X(symbol, name, operands, fewest, most, help): commands that exist */
+#define COMMAND_LIST(X)                                                                                                \
+    X(VERSION, version, "", 0, 0, "print version, commit, configuration and libraries found")                          \
+    X(COMPLETION, completion, "bash|zsh|fish", 1, 1, "print a completion script for a shell")                          \
+    X(MAN, man, "", 0, 0, "print the manual page (try: convect man | man -l -)")
+
+#define X(symbol, name, operands, fewest, most, help)                                                                  \
+    convect_status cmd_##name(const command_context *ctx, convect_error *err) CONVECT_MUST_CHECK;
+COMMAND_LIST(X)
+#undef X
+
+/* The program's table of commands and options; static storage. */
+const option_table *cli_table(void);
+
+/* Flushes stdout. IO if anything written to it so far did not get out (full disk, closed pipe). */
+convect_status output_flush(convect_error *err) CONVECT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,83 @@
+/* All options of the program, one row each: the only place where an option is declared. Parsing, --help, CONVECT_*
+ * names, completion and the manual page follow from it.
+ *
+ * X(symbol, name, letter, type, argument, default, limits, commands, help); see engine/base/option.h for the types and
+ * the texts of default and limits. A name may occur twice if no command takes both. */
+#ifndef CONVECT_TOOLS_OPTIONS_H
+#define CONVECT_TOOLS_OPTIONS_H
+
+#define COMMAND_RUN        (UINT64_C(1) << 0)
+#define COMMAND_INSPECT    (UINT64_C(1) << 1)
+#define COMMAND_TOKENIZE   (UINT64_C(1) << 2)
+#define COMMAND_QUANTIZE   (UINT64_C(1) << 3)
+#define COMMAND_SYNTH      (UINT64_C(1) << 4)
+#define COMMAND_PLAN       (UINT64_C(1) << 5)
+#define COMMAND_VERSION    (UINT64_C(1) << 6)
+#define COMMAND_COMPLETION (UINT64_C(1) << 7)
+#define COMMAND_MAN        (UINT64_C(1) << 8)
+#define COMMAND_ALL        (~UINT64_C(0))
+
+/* clang-format off */
+#define OPTION_LIST(X)                                                                                                 \
+    /* sampling */                                                                                                     \
+    X(OPT_GREEDY, "greedy", 0, FLAG, NULL, NULL, NULL, COMMAND_RUN,                                                    \
+      "always take the most likely token; the sampling options below do not apply")                                    \
+    X(OPT_TEMP, "temp", 0, F64, "T", "0.7", "0..100", COMMAND_RUN, "temperature; 0 is --greedy")                       \
+    X(OPT_TOP_K, "top-k", 0, U64, "N", "20", "0..1000000", COMMAND_RUN, "keep the N most likely tokens; 0 keeps all")  \
+    X(OPT_TOP_P, "top-p", 0, F64, "P", "0.8", ">0..1", COMMAND_RUN,                                                    \
+      "keep the most likely tokens that sum to probability P")                                                         \
+    X(OPT_MIN_P, "min-p", 0, F64, "P", "0", "0..<1", COMMAND_RUN,                                                      \
+      "drop tokens less likely than P times the most likely one")                                                      \
+    X(OPT_SEED, "seed", 0, U64, "N", "0", "0..18446744073709551615", COMMAND_RUN | COMMAND_SYNTH,                      \
+      "seed of the generator; the same seed gives the same result")                                                    \
+    /* the answer */                                                                                                   \
+    X(OPT_N_PREDICT, "n-predict", 'n', U64, "N", "512", "1..16777216", COMMAND_RUN, "stop after N tokens")             \
+    X(OPT_IGNORE_EOS, "ignore-eos", 0, FLAG, NULL, NULL, NULL, COMMAND_RUN, "go on after the end-of-text token")       \
+    X(OPT_RAW, "raw", 0, FLAG, NULL, NULL, NULL, COMMAND_RUN, "give the prompt as it is, without the chat form")       \
+    X(OPT_SYSTEM, "system", 0, STRING, "TEXT", NULL, NULL, COMMAND_RUN, "system message of the chat form")             \
+    X(OPT_STATS_JSON, "stats-json", 0, PATH, "FILE", NULL, NULL, COMMAND_RUN,                                          \
+      "write times, speeds and counters as JSON to FILE")                                                              \
+    /* memory and machine */                                                                                           \
+    X(OPT_CTX, "ctx", 0, U64, "N", "8192", "64..16777216", COMMAND_RUN | COMMAND_PLAN,                                 \
+      "room for prompt and answer, in tokens")                                                                         \
+    X(OPT_KV, "kv", 0, CHOICE, "TYPE", "f16", "f16|int8", COMMAND_RUN | COMMAND_PLAN, "type of the KV cache")          \
+    X(OPT_RAM, "ram", 0, SIZE, "SIZE", NULL, "1MiB..1024TiB", COMMAND_PLAN,                                            \
+      "RAM to plan for instead of what is available")                                                                  \
+    X(OPT_CHUNK, "chunk", 0, U64, "N", "512", "64..65536 step 64", COMMAND_RUN,                                        \
+      "tokens of a prefill chunk; changes speed only")                                                                 \
+    X(OPT_THREADS, "threads", 't', U64, "N", "0", "0..1024",                                                           \
+      COMMAND_RUN | COMMAND_QUANTIZE | COMMAND_SYNTH, "worker threads; 0 is one per physical core")                    \
+    X(OPT_CPU_LEVEL, "cpu-level", 0, CHOICE, "LEVEL", "auto", "auto|ref|avx2", COMMAND_RUN,                            \
+      "highest instruction set to use; changes speed only")                                                            \
+    /* files */                                                                                                        \
+    X(OPT_MIX, "mix", 0, CHOICE, "MIX", "q4_k_m", "q8_0|q6_k|q4_k_m|ud-q4|q2_k", COMMAND_QUANTIZE,                     \
+      "formats of the tensors")                                                                                        \
+    X(OPT_SYNTH_MIX, "mix", 0, CHOICE, "MIX", "q4_k_m", "q4_k_m|ud-q4|q2_k", COMMAND_SYNTH, "formats of the tensors")  \
+    X(OPT_PRESET, "preset", 0, CHOICE, "NAME", "35b-a3b", "35b-a3b", COMMAND_SYNTH, "geometry of the model")           \
+    X(OPT_LIKE, "like", 0, PATH, "FILE", NULL, NULL, COMMAND_SYNTH,                                                    \
+      "take names, shapes, types and metadata kinds from a tensor list (JSON) instead of a preset")                    \
+    X(OPT_LAYERS, "layers", 0, U64, "N", NULL, "1..1024", COMMAND_SYNTH, "layers to write; all by default")            \
+    X(OPT_SKEW, "skew", 0, F64, "S", "0", "0..4", COMMAND_SYNTH,                                                       \
+      "exponent of the Zipf law of expert popularity; 0 is uniform")                                                   \
+    /* text in and out */                                                                                              \
+    X(OPT_JSONL, "jsonl", 0, FLAG, NULL, NULL, NULL, COMMAND_TOKENIZE,                                                 \
+      "one JSON string a line on stdin, one JSON array of ids a line on stdout")                                       \
+    X(OPT_NO_SPECIAL, "no-special", 0, FLAG, NULL, NULL, NULL, COMMAND_TOKENIZE,                                       \
+      "read control tokens in the text as plain text")                                                                 \
+    X(OPT_DECODE, "decode", 0, FLAG, NULL, NULL, NULL, COMMAND_TOKENIZE, "ids in, text out")                           \
+    X(OPT_JSON, "json", 0, FLAG, NULL, NULL, NULL, COMMAND_INSPECT | COMMAND_PLAN | COMMAND_VERSION,                   \
+      "print one JSON object")                                                                                         \
+    X(OPT_QUIET, "quiet", 'q', FLAG, NULL, NULL, NULL, COMMAND_RUN | COMMAND_QUANTIZE | COMMAND_SYNTH,                 \
+      "no progress, no summary line")                                                                                  \
+    X(OPT_LOG_LEVEL, "log-level", 0, CHOICE, "LEVEL", "info", "error|warn|info|debug|trace", COMMAND_ALL,              \
+      "least important messages to show on stderr")
+/* clang-format on */
+
+enum {
+#define X(symbol, name, letter, type, arg, preset, limits, commands, help) symbol,
+    OPTION_LIST(X)
+#undef X
+        OPT_COUNT
+};
+
+#endif
