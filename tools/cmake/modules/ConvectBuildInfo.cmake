@@ -7,7 +7,7 @@ add_custom_target(convect_commit ALL
             "-DCOMPILER=${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}" "-DCUDA=${CONVECT_CUDA_TEXT}"
             "-DLIBRARIES=${CONVECT_LIBRARIES_TEXT}" -P ${CMAKE_SOURCE_DIR}/tools/cmake/modules/commit.cmake
     BYPRODUCTS ${convect_generated}/convect_build_config.h
-    COMMENT "" VERBATIM)
+    COMMENT "recording the commit" VERBATIM)
 add_library(convect_build_info INTERFACE)
 target_include_directories(convect_build_info INTERFACE ${convect_generated})
 add_dependencies(convect_build_info convect_commit)
