@@ -3,15 +3,16 @@
 # unpacked inside some other repository) the commit is "unknown".
 set(commit unknown)
 set(dirty_mark "")
-find_program(GIT git)
-if(GIT)
-  execute_process(COMMAND ${GIT} -C ${SOURCE} rev-parse --show-toplevel
+find_program(GIT_PROGRAM git)
+set(git ${GIT_PROGRAM} -c safe.directory=* -C ${SOURCE}) # a tree that belongs to another user is fine to read
+if(GIT_PROGRAM)
+  execute_process(COMMAND ${git} rev-parse --show-toplevel
                   OUTPUT_VARIABLE top OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   file(REAL_PATH "${SOURCE}" source)
   if(top AND top STREQUAL source)
-    execute_process(COMMAND ${GIT} -C ${SOURCE} rev-parse --short=12 HEAD
+    execute_process(COMMAND ${git} rev-parse --short=12 HEAD
                     OUTPUT_VARIABLE head OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-    execute_process(COMMAND ${GIT} -C ${SOURCE} status --porcelain --untracked-files=no
+    execute_process(COMMAND ${git} status --porcelain --untracked-files=no
                     OUTPUT_VARIABLE changes ERROR_QUIET)
     if(head MATCHES "^[0-9a-f]+$")
       set(commit ${head})
