@@ -54,11 +54,14 @@ typedef struct gguf_tensor {
     const uint8_t *data; /* mapped bytes */
 } gguf_tensor;
 
-/* Opens FILE, or all shards if FILE is the first of a split. Errors: NOT_FOUND, DAMAGED, NOT_SUPPORTED; each names the
- * file and what is wrong in one sentence. */
+/* Opens FILE, or all shards if FILE is the first of a split (NAME-00001-of-0000N.gguf). Only headers are read: time
+ * does not depend on the size of the weights. Errors: NOT_FOUND (absent, unreadable, a folder), DAMAGED, NOT_SUPPORTED
+ * (foreign endianness, other versions, types or formats), IO, NO_FIT; each names the file and what is wrong in one
+ * sentence. On an error *out is NULL. */
 convect_status gguf_open(const char *path, gguf **out, convect_error *err) CONVECT_MUST_CHECK;
 
-/* The same checks on bytes in memory (single file; fuzzing and tests). data must outlive the gguf. */
+/* The same checks on bytes in memory (fuzzing and tests); a shard of a split file is read by itself. data must outlive
+ * the gguf. */
 convect_status gguf_open_memory(const uint8_t *data, size_t n_bytes, gguf **out, convect_error *err) CONVECT_MUST_CHECK;
 
 void gguf_close(gguf *g); /* NULL is fine */
@@ -67,6 +70,7 @@ uint32_t gguf_version(const gguf *g);
 uint64_t gguf_file_bytes(const gguf *g); /* all shards */
 size_t gguf_n_shards(const gguf *g);
 const char *gguf_shard_path(const gguf *g, size_t i_shard);
+int gguf_shard_fd(const gguf *g, size_t i_shard); /* stays open and owned by g, for pread; -1 for bytes in memory */
 
 size_t gguf_n_kv(const gguf *g);
 const gguf_kv *gguf_kv_at(const gguf *g, size_t i);
@@ -86,6 +90,21 @@ bool gguf_read_string(const gguf_kv *kv, gguf_string *out); /* scalar string */
 /* Walks a string array once: fills out[n_elements] (caller's). False if kv is no string array. */
 bool gguf_read_strings(const gguf_kv *kv, gguf_string *out);
 
-const char *gguf_type_name(gguf_type type);
+const char *gguf_type_name(gguf_type type); /* "u32" */
+size_t gguf_type_bytes(gguf_type type);     /* of one value; 0 for strings and arrays */
+
+/* A tensor type that files may hold: the formats of kernels/format.h and ggml's I8..I64, F64. */
+typedef struct gguf_ggml_type {
+    uint32_t id;
+    const char *name;
+    uint32_t block_elems;
+    uint32_t block_bytes;
+} gguf_ggml_type;
+
+const gguf_ggml_type *gguf_ggml_type_find(uint32_t id); /* NULL if files may not hold it; static storage */
+
+/* Bytes of a tensor (no row padding). False if the type is unknown, ne[0] is no multiple of the block, a dimension is 0
+ * or the element or byte count does not fit in 63 bits. */
+bool gguf_tensor_bytes(uint32_t ggml_type, const uint64_t ne[4], uint64_t *n_bytes);
 
 #endif
