@@ -10,37 +10,31 @@ static bool is_of(const option_row *row, const option_command *command) {
     return (row->commands & command->bit) != 0;
 }
 
-/* Prints words, wrapped at HELP_WIDTH with the given indent; column is where the cursor stands. */
-static void print_wrapped(const char *text, int indent, int column, FILE *out) {
+/* Prints words, wrapped at HELP_WIDTH with the given indent, where the cursor stands now. */
+static void print_wrapped(const char *text, int indent, FILE *out) {
+    int column = indent;
     while (*text) {
         int n = (int)strcspn(text, " ");
-        if (column + n > HELP_WIDTH && column > indent) {
+        if (column > indent && column + 1 + n > HELP_WIDTH) {
             fprintf(out, "\n%*s", indent, "");
             column = indent;
         }
-        fprintf(out, "%.*s", n, text);
-        column += n;
+        column += fprintf(out, "%s%.*s", column > indent ? " " : "", n, text);
         text += n;
-        if (*text) {
-            text++;
-            if (column < HELP_WIDTH) fputc(' ', out);
-            column++;
-        }
+        text += strspn(text, " ");
     }
     fputc('\n', out);
 }
 
-/* Help line of a row with default, limits and environment name, as one paragraph. */
-static void row_paragraph(const option_table *table, const option_row *row, char *text, size_t cap) {
-    char env[64];
-    option_env_name(table, row, env);
-    (void)snprintf(text, cap, "%s%s%s%s%s%s%s%s", row->help, row->limits || row->preset ? " (" : "",
-                   row->limits ? row->limits : "", row->limits && row->preset ? "; " : "",
-                   row->preset ? "default " : "", row->preset ? row->preset : "", row->limits || row->preset ? ")" : "",
-                   "");
+/* Help of a row with its limits and default. */
+static void row_paragraph(const option_row *row, char *text, size_t cap) {
+    bool has_note = row->limits || row->preset;
+    (void)snprintf(text, cap, "%s%s%s%s%s%s%s", row->help, has_note ? " (" : "", row->limits ? row->limits : "",
+                   row->limits && row->preset ? "; " : "", row->preset ? "default " : "",
+                   row->preset ? row->preset : "", has_note ? ")" : "");
 }
 
-static void print_row(const option_table *table, const option_row *row, FILE *out) {
+static void print_row(const option_row *row, FILE *out) {
     char letter[5] = "    ";
     if (row->letter) (void)snprintf(letter, sizeof letter, "-%c, ", row->letter);
     int n = fprintf(out, "  %s--%s%s%s", letter, row->name, row->arg ? " " : "", row->arg ? row->arg : "");
@@ -50,8 +44,8 @@ static void print_row(const option_table *table, const option_row *row, FILE *ou
     else
         fprintf(out, "%*s", HELP_INDENT - n, "");
     char text[512];
-    row_paragraph(table, row, text, sizeof text);
-    print_wrapped(text, HELP_INDENT, HELP_INDENT, out);
+    row_paragraph(row, text, sizeof text);
+    print_wrapped(text, HELP_INDENT, out);
 }
 
 void option_print_overview(const option_table *table, FILE *out) {
@@ -60,16 +54,17 @@ void option_print_overview(const option_table *table, FILE *out) {
         const option_command *c = &table->commands[i];
         fprintf(out, "  %-12s %s\n", c->name, c->help);
     }
+    fprintf(out, "  %-12s %s\n", "help", "print this text, or that of a command");
     fprintf(out, "\n\"%s COMMAND --help\" lists the options of a command.\n", table->program);
 }
 
 void option_print_help(const option_table *table, const option_command *command, FILE *out) {
     fprintf(out, "usage: %s %s [options]%s%s\n\n", table->program, command->name, command->args[0] ? " " : "",
             command->args);
-    print_wrapped(command->help, 0, 0, out);
+    print_wrapped(command->help, 0, out);
     fprintf(out, "\noptions:\n");
     for (size_t i = 0; i < table->n_rows; i++)
-        if (is_of(&table->rows[i], command)) print_row(table, &table->rows[i], out);
+        if (is_of(&table->rows[i], command)) print_row(&table->rows[i], out);
     fprintf(out, "  -h, --help              show this text\n");
     fprintf(out,
             "\nAn option may also be set by the environment: --log-level by %sLOG_LEVEL, and so on; the command\n"
@@ -102,7 +97,7 @@ static void print_roff_row(const option_table *table, const option_row *row, FIL
                 row->arg ? "\\fR" : "");
     fputc('\n', out);
     char text[512];
-    row_paragraph(table, row, text, sizeof text);
+    row_paragraph(row, text, sizeof text);
     print_roff(text, out);
     char env[64];
     option_env_name(table, row, env);
@@ -124,14 +119,8 @@ void option_print_man(const option_table *table, const char *version, FILE *out)
             if (is_of(&table->rows[k], c)) print_roff_row(table, &table->rows[k], out);
     }
     fprintf(out, ".SH ENVIRONMENT\nEach option may be set by the variable named with it; the command line wins.\n");
-    fprintf(out, ".SH EXIT STATUS\n0 success, 1 internal error, 2 wrong usage, 3 file missing or unreadable, 4 file "
-                 "damaged or unsupported, 5 does not fit in memory, 6 GPU or driver problem, 7 address in use, 8 "
-                 "input/output error, 130 interrupted.\n");
-}
-
-bool option_print_completion(const option_table *table, const char *shell, FILE *out) {
-    (void)table;
-    (void)shell;
-    (void)out;
-    return false;
+    fprintf(out, ".SH EXIT STATUS\n");
+#define X(symbol, value, exit_code, text) fprintf(out, ".TP\n%d\n%s\n", exit_code, text);
+    CONVECT_STATUS_LIST(X)
+#undef X
 }
