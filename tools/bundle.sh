@@ -1,0 +1,76 @@
+#!/bin/sh
+# A relocatable folder: the programs and tests, static where Debian has the archive, the other shared libraries beside
+# them with an $ORIGIN rpath; never glibc. Runs on Debian 12, Ubuntu 24.04 and later without any package.
+# Usage: sh tools/bundle.sh [OUTDIR]      (default: bundle)
+#   OUTDIR/bin    convect and the test programs      OUTDIR/lib   shared libraries
+#   OUTDIR/tests, OUTDIR/tools   data of the tests, the demo model
+#   OUTDIR/run_tests.sh [unit|model|gpu ...]         runs the tests there
+set -eu
+case "${1:-}" in -*)
+    echo "usage: sh tools/bundle.sh [OUTDIR]" >&2
+    exit 2
+    ;;
+esac
+out=${1:-bundle}
+case $out in /*) ;; *) out=$PWD/$out ;; esac
+cd "$(dirname "$0")/.."
+# shellcheck source=tools/deps.sh
+. tools/deps.sh
+# shellcheck disable=SC2086
+deps_install $deps_build $deps_test
+
+# shellcheck disable=SC2046
+cmake -S . -B build-bundle -G Ninja -C tools/cmake/bundle.cmake $(deps_cmake_options) >build-bundle.log 2>&1 || {
+    cat build-bundle.log >&2
+    exit 1
+}
+cmake --build build-bundle
+
+rm -rf "$out"
+mkdir -p "$out/bin" "$out/lib" "$out/tests" "$out/tools/demo"
+cp build-bundle/convect "$out/bin/"
+: >"$out/tests/list"
+for label in unit model gpu; do
+    for source in tests/"$label"/test_*.c; do
+        test=$(basename "$source" .c)
+        [ -x "build-bundle/$test" ] || continue
+        cp "build-bundle/$test" "$out/bin/"
+        echo "$label $test" >>"$out/tests/list"
+    done
+done
+[ ! -d tests/data ] || cp -R tests/data "$out/tests/"
+for file in tools/demo/*.gguf tools/demo/*.jsonl; do
+    [ ! -f "$file" ] || cp "$file" "$out/tools/demo/"
+done
+cp -R LICENSE tools/licenses "$out/"
+
+# Everything outside glibc goes beside the programs.
+for program in "$out"/bin/*; do ldd "$program"; done | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }' | sort -u |
+    grep -vE '^(libc|libm|libdl|librt|libpthread|libresolv|libutil)\.so' | while read -r name path; do
+    cp -L "$path" "$out/lib/$name"
+done
+
+cat >"$out/run_tests.sh" <<'END'
+#!/bin/sh
+# Usage: sh run_tests.sh [unit|model|gpu ...]   (default: all)
+cd "$(dirname "$0")" || exit 1
+[ $# -gt 0 ] || set -- unit model gpu
+n_passed=0 n_failed=0 n_skipped=0
+for label; do
+    while read -r kind test; do
+        [ "$kind" = "$label" ] || continue
+        "bin/$test" >run_tests.log 2>&1
+        rc=$?
+        case $rc in
+        0) n_passed=$((n_passed + 1)) word=passed ;;
+        77) n_skipped=$((n_skipped + 1)) word=skipped ;;
+        *) n_failed=$((n_failed + 1)) word="FAILED ($rc)" ;;
+        esac
+        echo "$kind $test: $word"
+        [ $rc = 0 ] || [ $rc = 77 ] || tail -40 run_tests.log
+    done <tests/list
+done
+echo "$n_passed passed, $n_failed failed, $n_skipped skipped"
+[ $n_failed = 0 ]
+END
+echo "bundle: $out ($(du -sh "$out" | cut -f1))"
