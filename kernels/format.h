@@ -13,12 +13,13 @@ extern "C" {
 
 /* How the row sum of a format is put together (unit = 4 blocks of 32, super-block = 2 units). */
 typedef enum format_rule {
-    FORMAT_RULE_FLOAT,     /* F32 F16 BF16: f32 activations, p = fma chain of 32, u = RN(u + p) */
-    FORMAT_RULE_SUPER,     /* one d per super-block: u = fma(da, P, u), t = RN(d * u) */
-    FORMAT_RULE_SUPER_MIN, /* as SUPER, v = fma(s or da, M, v), t = fma(-dmin, v, t) */
-    FORMAT_RULE_BLOCK,     /* d per block of 32: u = fma(RN(d * da), P, u), t = u */
-    FORMAT_RULE_BLOCK_MIN, /* as BLOCK, v = fma(m, s, v), t = RN(u + v) */
-    FORMAT_RULE_HALF,      /* NVFP4: scale per 16: u = fma(RN(da * s16), P16, u) for each half */
+    FORMAT_RULE_FLOAT,       /* F32 F16 BF16: f32 activations, p = fma chain of 32, u = RN(u + p) */
+    FORMAT_RULE_SUPER,       /* one d per super-block (Q1_0: per unit): u = fma(da, P, u), t = RN(d * u) */
+    FORMAT_RULE_SUPER_MIN,   /* as SUPER, v = fma(s, m, v), t = fma(-dmin, v, t) */
+    FORMAT_RULE_SUPER_MIN16, /* Q2_K, a min per 16: v = fma(da, sum of m * sum16 over the halves, v) */
+    FORMAT_RULE_BLOCK,       /* d per block of 32: u = fma(RN(d * da), P, u), t = u */
+    FORMAT_RULE_BLOCK_MIN,   /* as BLOCK, v = fma(m, s, v), t = RN(u + v) */
+    FORMAT_RULE_HALF,        /* NVFP4: scale per 16: u = fma(RN(da * s16), P16, u) for each half */
     FORMAT_RULE_COUNT
 } format_rule;
 
@@ -32,20 +33,20 @@ typedef enum format_rule {
     X(Q5_0, 6, 32, 22, BLOCK, 65024)                                                                                   \
     X(Q5_1, 7, 32, 24, BLOCK_MIN, 125984)                                                                              \
     X(Q8_0, 8, 32, 34, BLOCK, 520192)                                                                                  \
-    X(Q2_K, 10, 256, 84, SUPER_MIN, 182880)                                                                            \
+    X(Q2_K, 10, 256, 84, SUPER_MIN16, 182880)                                                                          \
     X(Q3_K, 11, 256, 110, SUPER, 520192)                                                                               \
     X(Q4_K, 12, 256, 144, SUPER_MIN, 3840480)                                                                          \
     X(Q5_K, 13, 256, 176, SUPER_MIN, 7936992)                                                                          \
     X(Q6_K, 14, 256, 210, SUPER, 16646144)                                                                             \
-    X(IQ2_XXS, 16, 256, 66, SUPER, 0)                                                                                  \
-    X(IQ2_XS, 17, 256, 74, SUPER, 0)                                                                                   \
-    X(IQ3_XXS, 18, 256, 98, SUPER, 0)                                                                                  \
-    X(IQ1_S, 19, 256, 50, SUPER, 0)                                                                                    \
+    X(IQ2_XXS, 16, 256, 66, SUPER, 5417312)                                                                            \
+    X(IQ2_XS, 17, 256, 74, SUPER, 5417312)                                                                             \
+    X(IQ3_XXS, 18, 256, 98, SUPER, 7811008)                                                                            \
+    X(IQ1_S, 19, 256, 50, SUPER, 548640)                                                                               \
     X(IQ4_NL, 20, 32, 18, BLOCK, 516128)                                                                               \
     X(IQ3_S, 21, 256, 110, SUPER, 1889760)                                                                             \
-    X(IQ2_S, 22, 256, 82, SUPER, 0)                                                                                    \
+    X(IQ2_S, 22, 256, 82, SUPER, 5417312)                                                                              \
     X(IQ4_XS, 23, 256, 136, SUPER, 16516096)                                                                           \
-    X(IQ1_M, 29, 256, 56, SUPER, 0)                                                                                    \
+    X(IQ1_M, 29, 256, 56, SUPER, 548640)                                                                               \
     X(BF16, 30, 1, 2, FLOAT, 0)                                                                                        \
     X(TQ1_0, 34, 256, 54, SUPER, 4064)                                                                                 \
     X(TQ2_0, 35, 256, 66, SUPER, 4064)                                                                                 \
