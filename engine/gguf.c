@@ -98,14 +98,22 @@ convect_status gguf_open(const char *path, gguf **out, convect_error *err) {
     return finish(g, status, out, err);
 }
 
-convect_status gguf_open_memory(const uint8_t *data, size_t n_bytes, gguf **out, convect_error *err) {
+convect_status gguf_open_shard(gguf_shard *shard, gguf **out, convect_error *err) {
     *out = NULL;
     gguf *g = gguf_new();
-    if (!g) return convect_fail(err, CONVECT_NO_FIT, "out of memory");
-    g->shards[0] = (gguf_shard){.path = strdup("(memory)"), .fd = -1, .data = data, .n_bytes = n_bytes};
-    convect_status status =
-        g->shards[0].path ? gguf_parse(g, 0, err) : convect_fail(err, CONVECT_NO_FIT, "out of memory");
-    return finish(g, status, out, err);
+    if (!g) {
+        gguf_shard_close(shard);
+        return convect_fail(err, CONVECT_NO_FIT, "out of memory");
+    }
+    g->shards[0] = *shard;
+    return finish(g, gguf_parse(g, 0, err), out, err);
+}
+
+convect_status gguf_open_memory(const uint8_t *data, size_t n_bytes, gguf **out, convect_error *err) {
+    *out = NULL;
+    gguf_shard shard = {.path = strdup("(memory)"), .fd = -1, .data = data, .n_bytes = n_bytes};
+    if (!shard.path) return convect_fail(err, CONVECT_NO_FIT, "out of memory");
+    return gguf_open_shard(&shard, out, err);
 }
 
 void gguf_close(gguf *g) {

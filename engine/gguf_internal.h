@@ -49,6 +49,9 @@ void gguf_shard_close(gguf_shard *s);
 /* Parses shard i of g, whose path, data and n_bytes are set: fills the rest and appends its tensors to g. */
 convect_status gguf_parse(gguf *g, size_t i_shard, convect_error *err) CONVECT_MUST_CHECK;
 
+/* Makes a gguf of one shard whose path, data and n_bytes are set; takes over what shard owns, on any result. */
+convect_status gguf_open_shard(gguf_shard *shard, gguf **out, convect_error *err) CONVECT_MUST_CHECK;
+
 /* Says why a tensor cannot have the type id, which gguf_ggml_type_find does not know. tensor is quoted. Always fails.
  */
 convect_status gguf_refuse_type(const gguf_shard *s, const char *tensor, uint32_t id,
