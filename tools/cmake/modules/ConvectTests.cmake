@@ -38,6 +38,7 @@ endfunction()
 
 if(CONVECT_HAVE_CMOCKA)
   convect_tests(unit unit 300)
+  target_sources(test_cli_table PRIVATE ${CMAKE_SOURCE_DIR}/tools/options.c) # the program's own table
   if(EXISTS ${CMAKE_SOURCE_DIR}/engine/session.c) # the model tests need the forward pass
     convect_tests(model model 900)
   endif()
@@ -48,14 +49,16 @@ else()
   message(STATUS "tests: cmocka not found, no test program is built")
 endif()
 
-# tests/tree: scripts that check the tree itself; $1 = the source folder, $2 = the built program
-file(GLOB tree_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/tree/*.sh ${CMAKE_SOURCE_DIR}/tests/tree/*.py)
-foreach(source ${tree_tests})
+# tests/tree: scripts that check the tree itself; tests/cli: the program from outside. $1 = the source folder, $2 = the
+# built program
+file(GLOB script_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/tree/test_*.sh ${CMAKE_SOURCE_DIR}/tests/tree/test_*.py
+    ${CMAKE_SOURCE_DIR}/tests/cli/test_*.sh)
+foreach(source ${script_tests})
   get_filename_component(test ${source} NAME_WE)
   set(runner sh)
   if(source MATCHES "\\.py$")
     set(runner python3)
   endif()
-  add_test(NAME tree_${test} COMMAND ${runner} ${source} ${CMAKE_SOURCE_DIR} ${CONVECT_TEST_BINARY})
-  set_tests_properties(tree_${test} PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+  add_test(NAME ${test} COMMAND ${runner} ${source} ${CMAKE_SOURCE_DIR} ${CONVECT_TEST_BINARY})
+  set_tests_properties(${test} PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
 endforeach()

@@ -1,7 +1,7 @@
 #!/bin/sh
-# cli_test.sh CONVECT: the program's command line from outside. Exit codes, messages, streams, completion, manual page.
+# test_cli.sh ROOT CONVECT: the program's command line from outside. Exit codes, messages, streams, completion, manual page.
 set -u
-convect=$1
+convect=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 n_failed=0
@@ -66,6 +66,7 @@ grep -q 'cannot write to standard output: No space left' "$work/err" || fail "fu
 "$convect" version >&- 2>"$work/err"
 [ $? -eq 8 ] || fail "closed stdout: not exit 8"
 mkfifo "$work/pipe"
+# shellcheck disable=SC2217 # only holds the reading end open
 sleep 100 <"$work/pipe" &
 reader=$!
 exec 3>"$work/pipe"
