@@ -25,7 +25,7 @@ function(convect_tests dir label timeout_s)
   foreach(source ${sources})
     get_filename_component(test ${source} NAME_WE)
     add_executable(${test} ${source})
-    target_link_libraries(${test} PRIVATE convect_engine lib_cmocka lib_pcre2)
+    target_link_libraries(${test} PRIVATE convect_tools lib_cmocka lib_pcre2)
     target_compile_definitions(${test} PRIVATE TEST_DATA="${CONVECT_TEST_ROOT}/tests/data"
         TEST_SOURCE="${CONVECT_TEST_ROOT}" CONVECT_BINARY="${CONVECT_TEST_BINARY}")
     if(TARGET convect)
