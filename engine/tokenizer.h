@@ -5,6 +5,9 @@
 
 #include "engine/gguf.h"
 
+/* Longest text of one token in a file, and so of one piece. The longest of Qwen3 has 256 bytes. */
+#define TOKENIZER_PIECE_BYTES_MAX 1024
+
 typedef struct tokenizer tokenizer;
 
 /* A growing list of token ids; start from {0}, free with token_list_free. */
@@ -17,12 +20,15 @@ typedef struct token_list {
 void token_list_free(token_list *list);
 convect_status token_list_push(token_list *list, int32_t id, convect_error *err) CONVECT_MUST_CHECK;
 
-/* Copies what it needs: g may be closed afterwards. Errors: DAMAGED, NOT_SUPPORTED (another tokenizer model). */
+/* Reads and checks the vocabulary; a file without tensors will do. Of two tokens with the same bytes the lower id is
+ * encoded; of two merges of the same pair the first counts. Copies what it needs: g may be closed afterwards. Errors:
+ * DAMAGED, NOT_SUPPORTED (another tokenizer model or pre-tokenizer, a BOS token), NO_FIT. */
 convect_status tokenizer_create(const gguf *g, tokenizer **out, convect_error *err) CONVECT_MUST_CHECK;
 void tokenizer_destroy(tokenizer *t); /* NULL is fine */
 
-/* Appends the ids of text (any bytes; NFC-normalised where it is valid UTF-8). User-defined tokens always match;
- * control tokens match only with parse_special: text from users must never form one. */
+/* Appends the ids of text (any bytes, at most 1 GiB; NFC-normalised where it is valid UTF-8). User-defined tokens
+ * always match; control tokens match only with parse_special: text from users must never form one. Errors: USAGE,
+ * NO_FIT. */
 convect_status tokenizer_encode(const tokenizer *t, const char *text, size_t n_bytes, bool parse_special,
                                 token_list *out, convect_error *err) CONVECT_MUST_CHECK;
 
@@ -41,7 +47,7 @@ int32_t tokenizer_find(const tokenizer *t, const char *text); /* whole-token tex
 /* Streaming detokeniser: never splits a UTF-8 character. Start from {0}. Push returns bytes that are ready (borrowed
  * until the next call); flush returns what is held back, as it is. */
 typedef struct detokenizer {
-    char buf[512];
+    char buf[TOKENIZER_PIECE_BYTES_MAX + 3];
     size_t n_ready; /* bytes handed out by the last call */
     size_t n_bytes; /* bytes in buf */
 } detokenizer;
