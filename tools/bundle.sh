@@ -19,9 +19,10 @@ cd "$(dirname "$0")/.."
 # shellcheck disable=SC2086
 deps_install $deps_build $deps_test
 
+mkdir -p build-bundle
 # shellcheck disable=SC2046
-cmake -S . -B build-bundle -G Ninja -C tools/cmake/bundle.cmake $(deps_cmake_options) >build-bundle.log 2>&1 || {
-    cat build-bundle.log >&2
+cmake -S . -B build-bundle -G Ninja -C tools/cmake/bundle.cmake $(deps_cmake_options) >build-bundle/configure.log 2>&1 || {
+    cat build-bundle/configure.log >&2
     exit 1
 }
 cmake --build build-bundle
@@ -42,7 +43,8 @@ done
 for file in tools/demo/*.gguf tools/demo/*.jsonl; do
     [ ! -f "$file" ] || cp "$file" "$out/tools/demo/"
 done
-cp -R LICENSE tools/licenses "$out/"
+cp LICENSE "$out/"
+[ ! -d tools/licenses ] || cp -R tools/licenses "$out/"
 
 # Everything outside glibc goes beside the programs.
 for program in "$out"/bin/*; do ldd "$program"; done | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }' | sort -u |

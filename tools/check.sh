@@ -102,7 +102,7 @@ part_bundle() {
     rm -rf "$out/bundle"
     sh tools/bundle.sh "$out/bundle"
     env -i "$out/bundle/bin/convect" version
-    (cd / && env -i PATH=/usr/bin:/bin sh "$OLDPWD/$out/bundle/run_tests.sh" -L unit)
+    (cd / && env -i PATH=/usr/bin:/bin sh "$OLDPWD/$out/bundle/run_tests.sh" unit)
 }
 
 if [ "${1:-}" = --part ]; then
