@@ -52,7 +52,7 @@ function(convect_cuda_library name dir) # static library of dir/*.cu; kernels in
   add_library(${name} STATIC ${sources})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_options(${name} PRIVATE ${cuda_gencode} -fmad=false -ftz=false -prec-div=true -prec-sqrt=true
-      -Xcompiler=-ffp-contract=off,-Wall,-Wextra --Werror=all-warnings)
+      -Xcompiler=-ffp-contract=off,-fno-exceptions,-fno-rtti,-Wall,-Wextra --Werror=all-warnings)
   target_link_libraries(${name} PUBLIC CUDA::cudart_static)
   target_include_directories(${name} SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
   target_compile_definitions(${name} INTERFACE CONVECT_HAVE_CUDA=1)
