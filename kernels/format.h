@@ -49,7 +49,7 @@ typedef enum format_rule {
     X(IQ1_M, 29, 256, 56, SUPER, 548640)                                                                               \
     X(BF16, 30, 1, 2, FLOAT, 0)                                                                                        \
     X(TQ1_0, 34, 256, 54, SUPER, 4064)                                                                                 \
-    X(TQ2_0, 35, 256, 66, SUPER, 4064)                                                                                 \
+    X(TQ2_0, 35, 256, 66, SUPER, 8128)                                                                                 \
     X(MXFP4, 39, 32, 17, BLOCK, 48768)                                                                                 \
     X(NVFP4, 40, 64, 36, HALF, 24384)                                                                                  \
     X(Q1_0, 41, 128, 18, SUPER, 4064)                                                                                  \
