@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/check.h"
 #include "tools/commands.h"
 
 typedef convect_status (*command_entry)(const command_context *ctx, convect_error *err);
@@ -72,7 +73,8 @@ static convect_status dispatch(int argc, char **argv, convect_error *err) {
 
 int main(int argc, char **argv) {
     hold_standard_streams();
-    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write, not a silent end */
+    (void)signal(SIGPIPE, SIG_IGN);                  /* a closed pipe is an error of the write, not a silent end */
+    CONVECT_CHECK(!option_table_fault(cli_table())); /* some 20 us */
     convect_error err = {0};
     convect_status status = dispatch(argc, argv, &err);
     convect_status flushed = output_flush(&err); /* keeps an older message */

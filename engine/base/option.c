@@ -415,6 +415,12 @@ static const char *row_fault(const option_table *table, const option_row *row) {
 
 const char *option_table_fault(const option_table *table) {
     if (table->n_rows > OPTION_ROWS_MAX) return "too many rows";
+    uint64_t bits = 0;
+    for (size_t i = 0; i < table->n_commands; i++) {
+        uint64_t bit = table->commands[i].bit;
+        if (!bit || (bit & (bit - 1)) || (bits & bit)) return "a command has no bit of its own";
+        bits |= bit;
+    }
     for (size_t i = 0; i < table->n_rows; i++) {
         const option_row *a = &table->rows[i];
         const char *fault = row_fault(table, a);

@@ -86,6 +86,14 @@ static void table_faults_are_found(void **state) {
     assert_non_null(option_table_fault(&t));
     twice[1].commands = 4;
     assert_null(option_table_fault(&t));
+    option_command pair[] = {commands[0], commands[0]};
+    t.commands = pair;
+    t.n_commands = 2;
+    assert_non_null(option_table_fault(&t));
+    pair[1].bit = 6;
+    assert_non_null(option_table_fault(&t));
+    pair[1].bit = 2;
+    assert_null(option_table_fault(&t));
 }
 
 static void defaults(void **state) {

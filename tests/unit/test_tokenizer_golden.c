@@ -14,18 +14,18 @@
 
 #include "engine/nfc.h"
 #include "engine/tokenizer.h"
+#include "tests/process.h"
 
 #define N_VOCAB_PADDED "151936"
 
 static tokenizer *qwen3;
 
 static bool make_vocab(const char *folder, char path[static 256]) {
-    char command[2048];
     (void)snprintf(path, 256, "%s/vocab.gguf", folder);
-    (void)snprintf(command, sizeof command,
-                   "python3 '%s/tools/tokenizer2gguf.py' '%s/tokenizer/qwen3-tokenizer.json.gz' '%s' --n-vocab %s",
-                   TEST_SOURCE, TEST_DATA, path, N_VOCAB_PADDED);
-    return system(command) == 0; /* NOLINT(cert-env33-c): a fixed command */
+    static const char *const script = TEST_SOURCE "/tools/tokenizer2gguf.py";
+    static const char *const source = TEST_DATA "/tokenizer/qwen3-tokenizer.json.gz";
+    const char *const argv[] = {"python3", script, source, path, "--n-vocab", N_VOCAB_PADDED, NULL};
+    return process_run(argv, NULL, NULL) == 0;
 }
 
 static int set_up(void **state) {
@@ -123,8 +123,8 @@ static void round_trips(void **state) {
 }
 
 int main(void) {
-    if (access(TEST_SOURCE "/tools/tokenizer2gguf.py", R_OK) != 0 ||
-        system("python3 -c pass >/dev/null 2>&1") != 0) { /* NOLINT(cert-env33-c): a fixed command */
+    const char *const python[] = {"python3", "-c", "pass", NULL};
+    if (access(TEST_SOURCE "/tools/tokenizer2gguf.py", R_OK) != 0 || process_run(python, NULL, NULL) != 0) {
         (void)fprintf(stderr, "skipped: no python3 or no tools/tokenizer2gguf.py to make the vocabulary's GGUF\n");
         return 77;
     }

@@ -39,7 +39,6 @@ endfunction()
 
 if(CONVECT_HAVE_CMOCKA)
   convect_tests(unit unit 300)
-  target_sources(test_cli_table PRIVATE ${CMAKE_SOURCE_DIR}/tools/options.c) # the program's own table
   if(EXISTS ${CMAKE_SOURCE_DIR}/engine/session.c) # the model tests need the forward pass
     convect_tests(model model 900)
   endif()
