@@ -28,7 +28,7 @@ while IFS= read -r line; do
     question=$(unescape "$(printf '%s' "$line" | sed 's/^{"prompt": *"\(.*\)", *"answer": *".*"}$/\1/')")
     expected=$(unescape "$(printf '%s' "$line" | sed 's/^{"prompt": *".*", *"answer": *"\(.*\)"}$/\1/')")
     printf '\nQuestion: %s\n' "$question"
-    answer=$(build/convect run "$model" --greedy -n 128 "$question" </dev/null)
+    answer=$(build/convect run "$model" --greedy --quiet -n 128 "$question" </dev/null)
     printf 'Answer:   %s\n' "$answer"
     if [ "$answer" != "$expected" ]; then
         printf 'Expected: %s\n' "$expected"
