@@ -1,19 +1,9 @@
 /* Unpacking of the codebook formats: indices choose rows of 4 or 8 elements, masks their signs. Scales become odd
  * integers and d takes the power of two that this leaves over. Always whole super-blocks of 256. Indices are masked to
  * the size of their codebook, so no file can make a read go astray. */
-#include <string.h>
-
 #include "kernels/codebooks.h"
-#include "kernels/half.h"
+#include "kernels/level/bytes.h"
 #include "kernels/level/ops.h"
-
-/* Eight signed bytes, negated where their bit of mask is set. No byte of row is 0, so adding 1 never carries over. */
-static uint64_t signs_apply(uint64_t row, uint32_t mask) {
-    const uint64_t ones = 0x0101010101010101ULL;
-    uint64_t bits = mask * ones & 0x8040201008040201ULL;       /* byte j keeps bit j */
-    uint64_t set = (bits + 0x7f7f7f7f7f7f7f7fULL) >> 7 & ones; /* 1 in each byte that kept it */
-    return (row ^ set * 255U) + set;
-}
 
 /* A 7-bit sign index: bit 7 makes the number of minus signs even. */
 static uint32_t signs_even(uint32_t index) {
@@ -25,8 +15,7 @@ static uint32_t load32(const uint8_t *p) {
 }
 
 static void group_store(superblock *out, size_t group, uint64_t row, uint32_t mask) {
-    uint64_t code = signs_apply(row, mask);
-    memcpy(out->code + 8 * group, &code, sizeof code);
+    bytes_store(out->code + 8 * group, bytes_negate(row, mask));
 }
 
 /* Both halves' scales are 2 * nibble + 1. */
@@ -42,7 +31,7 @@ static void scale_both(superblock *out, size_t b, uint32_t s) {
 }
 
 void KERNEL(decode_IQ2_XXS)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    out->d[0] = out->d[1] = half_to_float(half_load(p)) * 0.125F;
+    out->d[0] = out->d[1] = factor_load(p) * 0.125F;
     for (size_t b = 0; b < n_blocks; b++) {
         const uint8_t *g = p + 2 + 8 * b;
         uint32_t v = load32(g + 4);
@@ -54,7 +43,7 @@ void KERNEL(decode_IQ2_XXS)(const uint8_t *p, size_t n_blocks, superblock *out) 
 }
 
 void KERNEL(decode_IQ2_XS)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    out->d[0] = out->d[1] = half_to_float(half_load(p)) * 0.125F;
+    out->d[0] = out->d[1] = factor_load(p) * 0.125F;
     scales_by_half(p + 66, out);
     for (size_t g = 0; g < 4 * n_blocks; g++) {
         uint32_t w = half_load(p + 2 + 2 * g);
@@ -63,7 +52,7 @@ void KERNEL(decode_IQ2_XS)(const uint8_t *p, size_t n_blocks, superblock *out) {
 }
 
 void KERNEL(decode_IQ2_S)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    out->d[0] = out->d[1] = half_to_float(half_load(p)) * 0.125F;
+    out->d[0] = out->d[1] = factor_load(p) * 0.125F;
     scales_by_half(p + 74, out);
     for (size_t g = 0; g < 4 * n_blocks; g++) {
         uint32_t high = p[66 + g / 4] >> 2 * (g % 4) & 3U;
@@ -76,7 +65,7 @@ static uint64_t two_rows(const uint32_t *codebook, uint32_t first, uint32_t seco
 }
 
 void KERNEL(decode_IQ3_XXS)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    out->d[0] = out->d[1] = half_to_float(half_load(p)) * 0.25F;
+    out->d[0] = out->d[1] = factor_load(p) * 0.25F;
     for (size_t b = 0; b < n_blocks; b++) {
         uint32_t v = load32(p + 66 + 4 * b);
         scale_both(out, b, v >> 28);
@@ -88,7 +77,7 @@ void KERNEL(decode_IQ3_XXS)(const uint8_t *p, size_t n_blocks, superblock *out) 
 }
 
 void KERNEL(decode_IQ3_S)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    out->d[0] = out->d[1] = half_to_float(half_load(p));
+    out->d[0] = out->d[1] = factor_load(p);
     for (size_t b = 0; b < n_blocks; b++) {
         scale_both(out, b, p[106 + b / 2] >> 4 * (b % 2) & 15U);
         for (size_t l = 0; l < 4; l++) {
@@ -102,13 +91,12 @@ void KERNEL(decode_IQ3_S)(const uint8_t *p, size_t n_blocks, superblock *out) {
 
 /* 8 * (-1, 0 or 1) plus or minus 1. */
 static void ternary_store(superblock *out, size_t group, uint32_t row, int minus) {
-    int8_t grid[8];
-    memcpy(grid, &codebook_iq1s[row], sizeof grid);
-    for (int j = 0; j < 8; j++) out->code[8 * group + (size_t)j] = (int8_t)(8 * grid[j] + (minus ? -1 : 1));
+    uint64_t eight = codebook_iq1s[row] << 3 & 0xf8 * BYTES_ONES;
+    bytes_store(out->code + 8 * group, bytes_add(eight, minus ? -1 : 1));
 }
 
 void KERNEL(decode_IQ1_S)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    out->d[0] = out->d[1] = half_to_float(half_load(p)) * 0.125F;
+    out->d[0] = out->d[1] = factor_load(p) * 0.125F;
     for (size_t b = 0; b < n_blocks; b++) {
         uint32_t w = half_load(p + 34 + 2 * b);
         scale_both(out, b, w >> 12 & 7);

@@ -1,6 +1,6 @@
 /* Unpacking of the K-quants: super-blocks of 256 with integer scales per 16 or 32 elements. Always whole super-blocks,
  * so the block count is not looked at. */
-#include "kernels/half.h"
+#include "kernels/level/bytes.h"
 #include "kernels/level/ops.h"
 
 /* Two-bit codes: block b = 4 n + j has bits 2j of bytes 32n.. . */
@@ -12,8 +12,8 @@ static void two_bits(const uint8_t *restrict qs, int8_t *restrict code) {
 
 void KERNEL(decode_Q2_K)(const uint8_t *p, size_t n_blocks, superblock *out) {
     (void)n_blocks;
-    out->d[0] = out->d[1] = half_to_float(half_load(p + 80));
-    out->dmin = half_to_float(half_load(p + 82));
+    out->d[0] = out->d[1] = factor_load(p + 80);
+    out->dmin = factor_load(p + 82);
     for (int i = 0; i < 16; i++) {
         out->scale[i % 2][i / 2] = p[i] & 15;
         out->min[i % 2][i / 2] = p[i] >> 4;
@@ -24,7 +24,7 @@ void KERNEL(decode_Q2_K)(const uint8_t *p, size_t n_blocks, superblock *out) {
 void KERNEL(decode_Q3_K)(const uint8_t *p, size_t n_blocks, superblock *out) {
     (void)n_blocks;
     const uint8_t *sc = p + 96;
-    out->d[0] = out->d[1] = half_to_float(half_load(p + 108));
+    out->d[0] = out->d[1] = factor_load(p + 108);
     for (int i = 0; i < 16; i++) {
         int low = i < 8 ? sc[i] & 15 : sc[i - 8] >> 4;
         int high = sc[8 + i % 4] >> 2 * (i / 4) & 3;
@@ -60,16 +60,16 @@ static void nibble_pairs(const uint8_t *restrict qs, int8_t *restrict code) {
 
 void KERNEL(decode_Q4_K)(const uint8_t *p, size_t n_blocks, superblock *out) {
     (void)n_blocks;
-    out->d[0] = out->d[1] = half_to_float(half_load(p));
-    out->dmin = half_to_float(half_load(p + 2));
+    out->d[0] = out->d[1] = factor_load(p);
+    out->dmin = factor_load(p + 2);
     scales_and_mins(p + 4, out);
     nibble_pairs(p + 16, out->code);
 }
 
 void KERNEL(decode_Q5_K)(const uint8_t *p, size_t n_blocks, superblock *out) {
     (void)n_blocks;
-    out->d[0] = out->d[1] = half_to_float(half_load(p));
-    out->dmin = half_to_float(half_load(p + 2));
+    out->d[0] = out->d[1] = factor_load(p);
+    out->dmin = factor_load(p + 2);
     scales_and_mins(p + 4, out);
     nibble_pairs(p + 48, out->code);
     for (int b = 0; b < 8; b++) {
@@ -81,7 +81,7 @@ void KERNEL(decode_Q5_K)(const uint8_t *p, size_t n_blocks, superblock *out) {
 
 void KERNEL(decode_Q6_K)(const uint8_t *p, size_t n_blocks, superblock *out) {
     (void)n_blocks;
-    out->d[0] = out->d[1] = half_to_float(half_load(p + 208));
+    out->d[0] = out->d[1] = factor_load(p + 208);
     for (int i = 0; i < 16; i++) out->scale[i % 2][i / 2] = (int8_t)p[192 + i];
     for (int b = 0; b < 8; b++) {
         const uint8_t *low = p + 64 * (b / 4) + 32 * (b % 2);

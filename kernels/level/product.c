@@ -2,6 +2,7 @@
  * rows is unpacked once and meets every vector; a row's partial result waits in y between stretches of the row. The
  * order of every float operation is fixed by the rule, so tiles and levels change no bit. */
 #include <math.h>
+#include <stdbool.h>
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -26,12 +27,11 @@ static int32_t dot16(const int8_t *restrict code, const int8_t *restrict q) {
     return sum;
 }
 
-/* P of n blocks (exact integers below 2^24, so exact floats). */
-static void products_plain(const superblock *sb, const int8_t *q, size_t n, float *p) {
+/* Exact integers of n blocks: p[0][b] and p[1][b] of their halves. */
+static void halves_plain(const superblock *sb, const int8_t *q, size_t n, int32_t p[2][SUPERBLOCK_BLOCKS]) {
     for (size_t b = 0; b < n; b++) {
-        int32_t lo = sb->scale[0][b] * dot16(sb->code + 32 * b, q + 32 * b);
-        int32_t hi = sb->scale[1][b] * dot16(sb->code + 32 * b + 16, q + 32 * b + 16);
-        p[b] = (float)(lo + hi);
+        p[0][b] = sb->scale[0][b] * dot16(sb->code + 32 * b, q + 32 * b);
+        p[1][b] = sb->scale[1][b] * dot16(sb->code + 32 * b + 16, q + 32 * b + 16);
     }
 }
 
@@ -52,22 +52,30 @@ static inline __m256i four_blocks(const superblock *sb, const int8_t *q, __m256i
     return _mm256_hadd_epi32(p01, p23); /* lane 0: first halves of the four, lane 1: second halves */
 }
 
-static inline void products(const superblock *sb, const int8_t *q, size_t n, float *p) {
-    if (n != SUPERBLOCK_BLOCKS) {
-        products_plain(sb, q, n, p);
+static inline void halves(const superblock *sb, const int8_t *q, size_t n, int32_t p[2][SUPERBLOCK_BLOCKS]) {
+    if (n != SUPERBLOCK_BLOCKS) { /* reading on would leave the vector */
+        halves_plain(sb, q, n, p);
         return;
     }
     __m256i scales = _mm256_load_si256((const __m256i *)(const void *)sb->scale);
     __m256i lo = four_blocks(sb, q, scales, 0);
     __m256i hi = four_blocks(sb, q, scales, 4);
-    __m256i sum = _mm256_add_epi32(_mm256_permute2x128_si256(lo, hi, 0x20), _mm256_permute2x128_si256(lo, hi, 0x31));
-    _mm256_storeu_ps(p, _mm256_cvtepi32_ps(sum));
+    _mm256_storeu_si256((__m256i *)(void *)p[0], _mm256_permute2x128_si256(lo, hi, 0x20));
+    _mm256_storeu_si256((__m256i *)(void *)p[1], _mm256_permute2x128_si256(lo, hi, 0x31));
 }
 #else
-static inline void products(const superblock *sb, const int8_t *q, size_t n, float *p) {
-    products_plain(sb, q, n, p);
-}
+#define halves halves_plain
 #endif
+
+/* The integers of n blocks as floats (all below 2^24, so exact): P_b, or with each_half those of the halves. */
+static inline void products(const superblock *sb, const int8_t *q, size_t n, bool each_half, float *p) {
+    int32_t half[2][SUPERBLOCK_BLOCKS] = {{0}};
+    halves(sb, q, n, half);
+    for (size_t b = 0; b < SUPERBLOCK_BLOCKS; b++) {
+        p[b] = (float)(each_half ? half[0][b] : half[0][b] + half[1][b]);
+        if (each_half) p[SUPERBLOCK_BLOCKS + b] = (float)half[1][b];
+    }
+}
 
 /* t of the unit of blocks first..end-1; +0 if it has none. */
 static inline float unit_sum(format_rule rule, const superblock *sb, const float *p, act_part a, size_t first,
@@ -78,8 +86,8 @@ static inline float unit_sum(format_rule rule, const superblock *sb, const float
         float da = a.ds[2 * b];
         float s = a.ds[2 * b + 1];
         if (rule == FORMAT_RULE_HALF) {
-            u = fmaf(sb->d[2 * b] * da, p[2 * b], u);
-            u = fmaf(sb->d[2 * b + 1] * da, p[2 * b + 1], u);
+            u = fmaf(sb->d[2 * b] * da, p[b], u);
+            u = fmaf(sb->d[2 * b + 1] * da, p[SUPERBLOCK_BLOCKS + b], u);
         } else if (rule == FORMAT_RULE_BLOCK || rule == FORMAT_RULE_BLOCK_MIN) {
             u = fmaf(sb->d[b] * da, p[b], u);
         } else {
@@ -104,11 +112,7 @@ static inline float row_sum(format_rule rule, const superblock *sb, size_t n_blo
         float p[2 * SUPERBLOCK_BLOCKS];
         size_t n = n_blocks - b < SUPERBLOCK_BLOCKS ? n_blocks - b : SUPERBLOCK_BLOCKS;
         act_part part = {a.q + 32 * b, a.ds + 2 * b, a.sum16 + 2 * b};
-        if (rule == FORMAT_RULE_HALF) {
-            for (size_t i = 0; i < 2 * n; i++) p[i] = (float)dot16(sb->code + 16 * i, part.q + 16 * i);
-        } else {
-            products(sb, part.q, n, p);
-        }
+        products(sb, part.q, n, rule == FORMAT_RULE_HALF, p);
         float lo = unit_sum(rule, sb, p, part, 0, n < 4 ? n : 4);
         float hi = n > 4 ? unit_sum(rule, sb, p, part, 4, n) : 0.0F;
         acc = acc + (lo + hi);
