@@ -11,14 +11,14 @@
     void KERNEL(matvec_##symbol)(const matvec_args *args);                                                             \
     void KERNEL(dequantize_##symbol)(const uint8_t *row, size_t k, float *out);                                        \
     LEVEL_DECLARE_##rule(symbol)
-#define LEVEL_DECLARE_DECODE(symbol) void KERNEL(decode_##symbol)(const uint8_t *p, size_t n_blocks, superblock *out);
-#define LEVEL_DECLARE_FLOAT(symbol)  /* not quantised: no super-block */
-#define LEVEL_DECLARE_SUPER          LEVEL_DECLARE_DECODE
-#define LEVEL_DECLARE_SUPER_MIN      LEVEL_DECLARE_DECODE
-#define LEVEL_DECLARE_SUPER_MIN16    LEVEL_DECLARE_DECODE
-#define LEVEL_DECLARE_BLOCK          LEVEL_DECLARE_DECODE
-#define LEVEL_DECLARE_BLOCK_MIN      LEVEL_DECLARE_DECODE
-#define LEVEL_DECLARE_HALF           LEVEL_DECLARE_DECODE
+#define LEVEL_DECLARE_DECODE(symbol)      void KERNEL(decode_##symbol)(const uint8_t *p, size_t n_blocks, superblock *out);
+#define LEVEL_DECLARE_FLOAT(symbol)       /* not quantised: no super-block */
+#define LEVEL_DECLARE_SUPER(symbol)       LEVEL_DECLARE_DECODE(symbol)
+#define LEVEL_DECLARE_SUPER_MIN(symbol)   LEVEL_DECLARE_DECODE(symbol)
+#define LEVEL_DECLARE_SUPER_MIN16(symbol) LEVEL_DECLARE_DECODE(symbol)
+#define LEVEL_DECLARE_BLOCK(symbol)       LEVEL_DECLARE_DECODE(symbol)
+#define LEVEL_DECLARE_BLOCK_MIN(symbol)   LEVEL_DECLARE_DECODE(symbol)
+#define LEVEL_DECLARE_HALF(symbol)        LEVEL_DECLARE_DECODE(symbol)
 FORMAT_LIST(X)
 #undef X
 

@@ -192,13 +192,13 @@ static void dequantize(format_rule rule, superblock_decode_fn decode, size_t byt
         dequantize(FORMAT_RULE_##rule, KERNEL(decode_##symbol), SUPERBLOCK_ELEMS / (elems) * (block_bytes), row, k,    \
                    out);                                                                                               \
     }
-#define LEVEL_DEFINE_FLOAT(symbol, elems, bytes, rule) /* kernels/level/float.c */
-#define LEVEL_DEFINE_SUPER                             LEVEL_DEFINE
-#define LEVEL_DEFINE_SUPER_MIN                         LEVEL_DEFINE
-#define LEVEL_DEFINE_SUPER_MIN16                       LEVEL_DEFINE
-#define LEVEL_DEFINE_BLOCK                             LEVEL_DEFINE
-#define LEVEL_DEFINE_BLOCK_MIN                         LEVEL_DEFINE
-#define LEVEL_DEFINE_HALF                              LEVEL_DEFINE
-#define X(symbol, id, elems, bytes, rule, bound)       LEVEL_DEFINE_##rule(symbol, elems, bytes, rule)
+#define LEVEL_DEFINE_FLOAT(symbol, elems, bytes, rule)       /* kernels/level/float.c */
+#define LEVEL_DEFINE_SUPER(symbol, elems, bytes, rule)       LEVEL_DEFINE(symbol, elems, bytes, rule)
+#define LEVEL_DEFINE_SUPER_MIN(symbol, elems, bytes, rule)   LEVEL_DEFINE(symbol, elems, bytes, rule)
+#define LEVEL_DEFINE_SUPER_MIN16(symbol, elems, bytes, rule) LEVEL_DEFINE(symbol, elems, bytes, rule)
+#define LEVEL_DEFINE_BLOCK(symbol, elems, bytes, rule)       LEVEL_DEFINE(symbol, elems, bytes, rule)
+#define LEVEL_DEFINE_BLOCK_MIN(symbol, elems, bytes, rule)   LEVEL_DEFINE(symbol, elems, bytes, rule)
+#define LEVEL_DEFINE_HALF(symbol, elems, bytes, rule)        LEVEL_DEFINE(symbol, elems, bytes, rule)
+#define X(symbol, id, elems, bytes, rule, bound)             LEVEL_DEFINE_##rule(symbol, elems, bytes, rule)
 FORMAT_LIST(X)
 #undef X
