@@ -5,9 +5,9 @@
 #include <cmocka.h>
 
 #include <json-c/json.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/process.h"
 #include "tests/unit/gguf_builder.h"
 
 static const char hostile[] = "\033]0;owned\a\x9b\xff\xc2\x9b\xe2\x80\xae\"\\\n\r\xed\xa0\x80 end";
@@ -49,24 +49,34 @@ static int remove_file(void **state) {
     return unlink(path);
 }
 
-/* Runs `convect inspect ARGS`; the output goes to out (NUL-terminated). Returns the exit code. */
-static int inspect(const char *args, char *out, size_t capacity) {
-    char line[512];
-    (void)snprintf(line, sizeof line, "'%s' inspect %s 2>&1", CONVECT_BINARY, args);
-    FILE *f = popen(line, "r");
+/* Reads a whole text file into to (NUL-terminated) and deletes it. */
+static void take_text(const char *from, char *to, size_t capacity) {
+    FILE *f = fopen(from, "rb");
     assert_non_null(f);
-    size_t n = fread(out, 1, capacity - 1, f);
-    out[n] = 0;
-    assert_int_equal(strlen(out), n);
-    int status = pclose(f);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    size_t n = fread(to, 1, capacity - 1, f);
+    (void)fclose(f);
+    (void)unlink(from);
+    to[n] = 0;
+    assert_int_equal(strlen(to), n);
 }
 
 static char out[1 << 20];
+static char message[1024];
+
+/* Runs `convect inspect A B`; fills out and message. Returns the exit status. */
+static int inspect(const char *a, const char *b) {
+    char out_path[64], err_path[64];
+    (void)snprintf(out_path, sizeof out_path, "%s.out", path);
+    (void)snprintf(err_path, sizeof err_path, "%s.err", path);
+    int status = process_run((const char *[]){CONVECT_BINARY, "inspect", a, b, NULL}, out_path, err_path);
+    take_text(out_path, out, sizeof out);
+    take_text(err_path, message, sizeof message);
+    return status;
+}
 
 static void test_text(void **state) {
     (void)state;
-    assert_int_equal(inspect(path, out, sizeof out), 0);
+    assert_int_equal(inspect(path, NULL), 0);
     for (const char *p = out; *p; p++)
         if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7f || (unsigned char)*p >= 0x80)
             fail_msg("byte %02x at %td", (unsigned char)*p, p - out);
@@ -96,9 +106,7 @@ static struct json_object *metadata(struct json_object *root, const char *key) {
 
 static void test_json(void **state) {
     (void)state;
-    char args[64];
-    (void)snprintf(args, sizeof args, "--json %s", path);
-    assert_int_equal(inspect(args, out, sizeof out), 0);
+    assert_int_equal(inspect("--json", path), 0);
     struct json_tokener *tokener = json_tokener_new();
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
     struct json_object *root = json_tokener_parse_ex(tokener, out, (int)strlen(out));
@@ -123,11 +131,12 @@ static void test_json(void **state) {
 
 static void test_exit_codes(void **state) {
     (void)state;
-    assert_int_equal(inspect("/nonexistent.gguf", out, sizeof out), 3);
-    assert_string_equal(out, "convect: /nonexistent.gguf: no such file\n");
-    assert_int_equal(inspect("/proc/self/exe", out, sizeof out), 4);
-    assert_non_null(strstr(out, "is not a GGUF file"));
-    assert_int_equal(inspect("", out, sizeof out), 2);
+    assert_int_equal(inspect("/nonexistent.gguf", NULL), 3);
+    assert_string_equal(message, "convect: /nonexistent.gguf: no such file\n");
+    assert_string_equal(out, "");
+    assert_int_equal(inspect(CONVECT_BINARY, NULL), 4);
+    assert_non_null(strstr(message, "is not a GGUF file"));
+    assert_int_equal(inspect(NULL, NULL), 2);
 }
 
 int main(void) {
