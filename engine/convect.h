@@ -32,6 +32,7 @@ typedef bool (*convect_progress)(void *user, uint64_t n_done, uint64_t n_total);
 typedef struct convect_model_options {
     const convect_log *log;    /* NULL: silent */
     size_t n_threads;          /* 0: one per physical core */
+    const char *kernel_level;  /* "ref", "avx2"; NULL: the best this CPU has. Never changes a result */
     convect_progress progress; /* bytes; may be NULL */
     void *progress_user;
 } convect_model_options;
@@ -70,6 +71,17 @@ void convect_model_describe(const convect_model *model, convect_model_info *out)
 struct gguf;
 const struct gguf *convect_model_gguf(const convect_model *model); /* borrowed: metadata, tokenizer, template */
 
+/* Bytes a session will take, by purpose; plain arithmetic, nothing is allocated. Zero options mean the defaults. */
+typedef struct convect_session_sizes {
+    size_t n_ctx_tokens;    /* after defaults */
+    uint64_t kv_bytes;      /* touched as positions are written */
+    uint64_t state_bytes;   /* all slots: one per decode row, grid point and snapshot; touched on first use */
+    uint64_t scratch_bytes; /* of a prefill chunk */
+    uint64_t output_bytes;  /* logits, hidden states, token lists */
+} convect_session_sizes;
+convect_status convect_session_measure(const convect_model *model, const convect_session_options *options,
+                                       convect_session_sizes *out, convect_error *err) CONVECT_MUST_CHECK;
+
 /* Allocates all state, KV and scratch; after it the token path allocates nothing. Errors: NO_FIT, USAGE. */
 convect_status convect_session_create(convect_model *model, const convect_session_options *options,
                                       convect_session **out, convect_error *err) CONVECT_MUST_CHECK;
@@ -80,6 +92,14 @@ void convect_session_destroy(convect_session *session); /* NULL is fine */
  * the timeline is some prefix of tokens. progress counts tokens; may be NULL. */
 convect_status convect_session_sync(convect_session *session, const int32_t *tokens, size_t n_tokens,
                                     convect_progress progress, void *user, convect_error *err) CONVECT_MUST_CHECK;
+
+/* Called for each position that sync_all prefills, in order; pointers are valid during the call. */
+typedef void (*convect_row_callback)(void *user, size_t position, const float *logits, const float *hidden);
+
+/* As convect_session_sync, and hands out logits [n_vocab] and hidden [n_embd] of every position from the first one. It
+ * keeps nothing of the old timeline, so that all positions are seen. For teacher-forced evaluation. */
+convect_status convect_session_sync_all(convect_session *session, const int32_t *tokens, size_t n_tokens,
+                                        convect_row_callback on_row, void *user, convect_error *err) CONVECT_MUST_CHECK;
 
 /* One decode step: appends rows tokens[0..n), 1 <= n <= CONVECT_STEP_ROWS_MAX, as proposed continuation. Row i of
  * logits and hidden belongs to tokens[i]. The rows are proposals until convect_session_accept. */
@@ -102,8 +122,10 @@ const float *convect_session_logits(const convect_session *session, size_t i_row
 const float *convect_session_hidden(const convect_session *session,
                                     size_t i_row); /* [n_embd], after output_norm: MTP input */
 
-/* Snapshots of the per-sequence state, by index < n_snapshots. Saving is allowed at a grid position reached by prefill
- * (USAGE elsewhere); a restored session continues bit for bit as if it had been prefilled to there. */
+/* Snapshots of the recurrent state, by index < n_snapshots. Saving is allowed at a grid position reached by prefill
+ * (USAGE elsewhere) and copies no state; a restored session continues bit for bit as if it had been prefilled to there,
+ * logits included. Keys and values are not copied: a snapshot ends when a position below it is written again with
+ * another timeline, and restoring it is then USAGE. convect_session_sync resumes from snapshots by itself. */
 convect_status convect_session_snapshot_save(convect_session *session, size_t i_snapshot,
                                              convect_error *err) CONVECT_MUST_CHECK;
 convect_status convect_session_snapshot_restore(convect_session *session, size_t i_snapshot,
