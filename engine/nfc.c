@@ -9,7 +9,8 @@
 
 #include "engine/base/check.h"
 
-#define N_CLASSES 256 /* canonical combining classes are bytes */
+#define N_CLASSES     256    /* canonical combining classes are bytes */
+#define HANGUL_T_BASE 0x11A7 /* a starter that composes with nothing; utf8proc 2.8 drops it after a syllable */
 
 /* Code points of the current stretch, and the bytes written so far. */
 typedef struct normalizer {
@@ -111,13 +112,10 @@ static bool normalize(normalizer *z, const char *text, size_t n_bytes) {
         utf8proc_int32_t c;
         utf8proc_ssize_t n =
             utf8proc_iterate((const utf8proc_uint8_t *)text + off, (utf8proc_ssize_t)(n_bytes - off), &c);
-        if (n > 0) {
-            if (!push_decomposed(z, c)) return false;
-            off += (size_t)n;
-        } else {
-            if (!flush(z) || !push_bytes(z, text + off, 1)) return false;
-            off++;
-        }
+        bool is_kept = n <= 0 || c == HANGUL_T_BASE;
+        size_t n_char = n > 0 ? (size_t)n : 1;
+        if (is_kept ? !flush(z) || !push_bytes(z, text + off, n_char) : !push_decomposed(z, c)) return false;
+        off += n_char;
     }
     return flush(z);
 }

@@ -1,5 +1,6 @@
 #include "engine/base/json.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <limits.h>
@@ -37,10 +38,42 @@ convect_status json_file_write(const char *path, struct json_object *o, convect_
     return status;
 }
 
-static convect_status parse_text(const char *path, const char *text, size_t n_bytes, struct json_object **out,
-                                 convect_error *err) {
+/* The code unit of an escape \uXXXX at text, or -1. */
+static long escaped_unit(const char *text) {
+    long unit = 0;
+    if (text[0] != '\\' || text[1] != 'u') return -1;
+    for (int i = 2; i < 6; i++) { /* a NUL is no digit: nothing behind the text is read */
+        if (!isxdigit((unsigned char)text[i])) return -1;
+        unit = unit * 16 + (text[i] <= '9' ? text[i] - '0' : (text[i] | 0x20) - 'a' + 10);
+    }
+    return unit;
+}
+
+/* Writes escaped surrogate pairs as UTF-8 (12 bytes become 4). json-c 0.16 takes the characters whose low 16 bits look
+ * like a surrogate (U+1D8xx, U+2D8xx, ...) for unpaired ones and replaces them. Returns the new length. */
+static size_t join_surrogates(char *text, size_t n_bytes) {
+    size_t n_out = 0;
+    for (size_t i = 0; i < n_bytes;) {
+        long high = escaped_unit(text + i), low = high >> 10 == 0x36 ? escaped_unit(text + i + 6) : -1;
+        if (low >= 0 && low >> 10 == 0x37) {
+            unsigned long c = 0x10000 + (((unsigned long)high & 0x3FF) << 10) + ((unsigned long)low & 0x3FF);
+            for (int shift = 18; shift >= 0; shift -= 6)
+                text[n_out++] = (char)(shift == 18 ? 0xF0 | c >> 18 : 0x80 | (c >> shift & 0x3F));
+            i += 12;
+            continue;
+        }
+        if (text[i] == '\\' && i + 1 < n_bytes) text[n_out++] = text[i++]; /* an escaped backslash escapes nothing */
+        text[n_out++] = text[i++];
+    }
+    text[n_out] = 0;
+    return n_out;
+}
+
+convect_status json_text_read(char *text, size_t n_bytes, struct json_object **out, convect_error *err) {
+    *out = NULL;
     struct json_tokener *tok = json_tokener_new_ex(JSON_DEPTH_MAX);
-    if (!tok) return convect_fail(err, CONVECT_NO_FIT, "no memory to read %s", path);
+    if (!tok) return convect_fail(err, CONVECT_NO_FIT, "no memory for a JSON parser");
+    n_bytes = join_surrogates(text, n_bytes);
     json_tokener_set_flags(tok, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
     *out = json_tokener_parse_ex(tok, text, (int)n_bytes + 1); /* with the NUL: the value ends there */
     enum json_tokener_error error = json_tokener_get_error(tok);
@@ -49,7 +82,7 @@ static convect_status parse_text(const char *path, const char *text, size_t n_by
     if (error == json_tokener_success && end >= n_bytes) return CONVECT_OK;
     json_object_put(*out);
     *out = NULL;
-    return convect_fail(err, CONVECT_DAMAGED, "%s is no JSON: %s at byte %zu", path,
+    return convect_fail(err, CONVECT_DAMAGED, "no JSON: %s at byte %zu",
                         error == json_tokener_success ? "more text after the value" : json_tokener_error_desc(error),
                         end);
 }
@@ -68,7 +101,8 @@ convect_status json_file_read(const char *path, size_t n_bytes_max, struct json_
         status = convect_fail(err, CONVECT_DAMAGED, "%s is larger than %zu bytes", path, n_bytes_max);
     if (!status) {
         text[n] = 0;
-        status = parse_text(path, text, n, out, err);
+        status = json_text_read(text, n, out, err);
+        if (status) convect_error_context(err, "%s: ", path);
     }
     free(text);
     (void)fclose(file);

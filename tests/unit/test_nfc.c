@@ -30,8 +30,9 @@ static void known_forms(void **state) {
         {"\xFF"
          "e\xCC\x81\xC3"
          "e\xCC\x81",
-         "\xFF\xC3\xA9\xC3\xC3\xA9"},                       /* invalid bytes stay */
-        {"e\xED\xA0\x80\xCC\x81", "e\xED\xA0\x80\xCC\x81"}, /* a surrogate stays and separates */
+         "\xFF\xC3\xA9\xC3\xC3\xA9"},                               /* invalid bytes stay */
+        {"e\xED\xA0\x80\xCC\x81", "e\xED\xA0\x80\xCC\x81"},         /* a surrogate stays and separates */
+        {"\xEB\xAA\x8C\xE1\x86\xA7x", "\xEB\xAA\x8C\xE1\x86\xA7x"}, /* U+11A7, which utf8proc 2.8 loses */
         {"", ""},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
@@ -53,6 +54,7 @@ static void random_text(void **state) {
                                                     : kind == 1 ? 0x300 + r / 4 % 0x70
                                                     : kind == 2 ? 1 + r / 4 % 0x3000
                                                                 : 0x1100 + r / 4 % 0x100);
+            if (c == 0x11A7) c = 'x'; /* see known_forms */
             n_bytes += (size_t)utf8proc_encode_char(c, (utf8proc_uint8_t *)text + n_bytes);
         }
         text[n_bytes] = 0;
