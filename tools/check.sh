@@ -73,7 +73,9 @@ fuzz_one() { # fuzz_one TARGET: 60 s from the committed seeds
 
 part_fuzz() { # two at a time
     build fuzz fuzz
-    find "$out/fuzz" -maxdepth 1 -type f -name 'fuzz_*' | sort | xargs -P "$n_jobs" -n 1 sh tools/check.sh --fuzz-one
+    find "$out/fuzz" -maxdepth 1 -type f -name 'fuzz_*' | sort >"$out/fuzz_targets"
+    [ -s "$out/fuzz_targets" ]
+    xargs -P "$n_jobs" -n 1 sh tools/check.sh --fuzz-one <"$out/fuzz_targets"
 }
 
 part_soak() { # random prompts for two minutes under ASan and LSan
@@ -81,13 +83,23 @@ part_soak() { # random prompts for two minutes under ASan and LSan
     while [ "$(date +%s)" -lt $end ]; do
         i=$((i + 1))
         prompt=$(head -c $((i % 97 + 1)) /dev/urandom | od -An -tx1 | tr -d ' \n')
-        "$out/asan/convect" run "$demo" --temp 1.0 --seed $i -n 24 "$prompt" </dev/null >"$out/soak.out" 2>"$out/soak.err" || {
+        "$out/asan/convect" run "$demo" --quiet --temp 1.0 --seed $i -n 24 "$prompt" </dev/null >"$out/soak.out" 2>"$out/soak.err" || {
             cat "$out/soak.err"
             echo "soak run $i failed; prompt: $prompt"
             return 1
         }
     done
     echo "soak: $i runs, no error, no leak"
+    short=$(peak_rss_kib 64) long=$(peak_rss_kib 3000)
+    echo "soak: peak RSS $short KiB for 64 tokens, $long KiB for 3000"
+    [ $((long - short)) -lt 16384 ] # 16 MiB in 3000 tokens would be 5.5 KiB a token
+}
+
+peak_rss_kib() { # peak_rss_kib N: of an answer of N tokens; the room for tokens is the same for every N
+    python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' \
+        "$out/release/convect" run "$demo" --quiet --ignore-eos --temp 1.0 --ctx 4096 -n "$1" "Tell me a story."
 }
 
 part_install() { # an installed copy runs from anywhere
