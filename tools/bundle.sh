@@ -40,8 +40,8 @@ for label in unit model gpu; do
     done
 done
 [ ! -d tests/data ] || cp -R tests/data "$out/tests/"
-for file in tools/demo/*.gguf tools/demo/*.jsonl; do
-    [ ! -f "$file" ] || cp "$file" "$out/tools/demo/"
+for file in tools/*.py tools/demo/*.gguf tools/demo/*.jsonl; do
+    [ ! -f "$file" ] || cp "$file" "$out/$file"
 done
 cp LICENSE "$out/"
 [ ! -d tools/licenses ] || cp -R tools/licenses "$out/"
