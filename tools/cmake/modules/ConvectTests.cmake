@@ -37,6 +37,10 @@ function(convect_tests dir label timeout_s) # ARGN: further libraries
   endforeach()
 endfunction()
 
+# for the comparisons of tests/parity, which are run by hand
+add_executable(logits_dump ${CMAKE_SOURCE_DIR}/tests/parity/logits_dump.c)
+target_link_libraries(logits_dump PRIVATE convect_engine)
+
 if(CONVECT_HAVE_CMOCKA)
   convect_tests(unit unit 300)
   if(EXISTS ${CMAKE_SOURCE_DIR}/engine/session.c) # the model tests need the forward pass
