@@ -247,31 +247,35 @@ static fenced fenced_create(size_t n, int at_end) {
     return f;
 }
 
-/* All operands against guard pages; weights thus at odd addresses. */
+/* Every operand against a guard page of its own, the three parts of the record too; weights thus at odd addresses. */
 static void check_fenced(kernel_level level, format_id f, size_t k, int at_end) {
     problem p;
-    problem_init(&p, f, k, 5, 2, k + 3);
+    problem_init(&p, f, k, 5, 1, k + 3);
     float *want = reference(&p);
     matvec_args args = problem_args(&p);
-    size_t sizes[4] = {p.n_rows * args.row_bytes, p.n_cols * k * sizeof(float), p.n_cols * act_bytes(k),
-                       p.n_rows * p.n_cols * sizeof(float)};
-    const void *from[4] = {p.w, p.x, p.records, p.y};
-    fenced fence[4];
-    for (int i = 0; i < 4; i++) {
-        fence[i] = fenced_create(sizes[i], at_end);
-        if (i < 3) memcpy(fence[i].p, from[i], sizes[i]);
+    const void *from[] = {p.w, p.x, p.act[0].q, p.act[0].ds, p.act[0].sum16, want};
+    size_t bytes[] = {p.n_rows * args.row_bytes, k * sizeof(float), k, k / 4, k / 4, p.n_rows * sizeof(float)};
+    enum { N = sizeof from / sizeof *from };
+    fenced fence[N];
+    for (int i = 0; i < N; i++) {
+        fence[i] = fenced_create(bytes[i], at_end);
+        memcpy(fence[i].p, from[i], bytes[i]);
     }
-    for (size_t c = 0; c < p.n_cols; c++) p.act[c] = act_view_at(fence[2].p + c * act_bytes(k), k);
+    act_view act = {(int8_t *)fence[2].p, (float *)(void *)fence[3].p, (int32_t *)(void *)fence[4].p, k};
     args.w = fence[0].p;
     args.x = (const float *)(const void *)fence[1].p;
-    args.y = (float *)(void *)fence[3].p;
+    args.act = &act;
+    args.y = (float *)(void *)fence[5].p;
+    memset(args.y, 0xee, bytes[5]);
     kernel_table_get(level)->matvec[f](&args);
-    same_bits(&p, "at a guard page", args.y, want, p.n_rows * p.n_cols);
+    same_bits(&p, "at a guard page", args.y, want, p.n_rows);
     float *out = malloc(k * sizeof *out);
     assert_non_null(out);
     kernel_table_get(level)->dequantize[f](args.w, k, out);
+    kernel_table_get(level)->act_quantize(args.x, k, act);
+    assert_memory_equal(act.q, p.act[0].q, k);
     free(out);
-    for (int i = 0; i < 4; i++) munmap(fence[i].map, fence[i].map_bytes);
+    for (int i = 0; i < N; i++) munmap(fence[i].map, fence[i].map_bytes);
     free(want);
     problem_deinit(&p);
 }
@@ -281,7 +285,11 @@ static void guard_pages(void **state) {
     for (int level = 0; level < KERNEL_LEVEL_COUNT; level++) {
         if (level_missing((kernel_level)level)) continue;
         FOR_EACH_FORMAT(f) {
-            for (int i = 0; i < 8; i++) check_fenced((kernel_level)level, f, k_of(f, i / 2), i % 2);
+            size_t step = format_get(f)->block_elems < 32 ? 32 : format_get(f)->block_elems;
+            for (size_t k = step; k <= 512; k += step) { /* every remainder of a super-block */
+                check_fenced((kernel_level)level, f, k, 0);
+                check_fenced((kernel_level)level, f, k, 1);
+            }
         }
     }
 }
