@@ -253,9 +253,13 @@ bool gguf_read_string(const gguf_kv *kv, gguf_string *out) {
 }
 
 bool gguf_read_strings(const gguf_kv *kv, gguf_string *out) {
-    if (!kv || kv->type != GGUF_ARRAY || kv->element_type != GGUF_STRING) return false;
+    return kv && gguf_read_first_strings(kv, kv->n_elements, out);
+}
+
+bool gguf_read_first_strings(const gguf_kv *kv, uint64_t n_strings, gguf_string *out) {
+    if (!kv || kv->type != GGUF_ARRAY || kv->element_type != GGUF_STRING || n_strings > kv->n_elements) return false;
     uint64_t at = 0;
-    for (uint64_t i = 0; i < kv->n_elements; i++) {
+    for (uint64_t i = 0; i < n_strings; i++) {
         uint64_t n;
         if (kv->n_bytes - at < sizeof n) return false; /* the file changed under the mapping */
         memcpy(&n, kv->data + at, sizeof n);

@@ -43,6 +43,8 @@ typedef struct gguf_kv {
     size_t n_bytes;         /* packed size */
 } gguf_kv;
 
+#define GGUF_TENSOR_NAME_BYTES 64 /* ggml's GGML_MAX_NAME, with the terminator */
+
 typedef struct gguf_tensor {
     const char *name;   /* NUL-terminated copy, < 64 bytes */
     uint32_t n_dims;    /* 1..4 */
@@ -89,6 +91,9 @@ bool gguf_read_string(const gguf_kv *kv, gguf_string *out); /* scalar string */
 
 /* Walks a string array once: fills out[n_elements] (caller's). False if kv is no string array. */
 bool gguf_read_strings(const gguf_kv *kv, gguf_string *out);
+
+/* The first n of them only (n <= n_elements). */
+bool gguf_read_first_strings(const gguf_kv *kv, uint64_t n, gguf_string *out);
 
 const char *gguf_type_name(gguf_type type); /* "u32" */
 size_t gguf_type_bytes(gguf_type type);     /* of one value; 0 for strings and arrays */

@@ -13,7 +13,6 @@
 #define GGUF_N_TENSORS_MAX    (1u << 20)  /* ours, over all shards; real files have < 2000 */
 #define GGUF_KEY_BYTES_MAX    (64u << 10) /* ours */
 #define GGUF_STRING_MAX       (1u << 30)  /* ggml's limit for a string's bytes and for an array's elements */
-#define GGUF_NAME_BYTES       64          /* ggml's GGML_MAX_NAME, with the terminator */
 #define GGUF_KV_BYTES_MIN     13          /* key length 8, type 4, value 1 */
 #define GGUF_TENSOR_BYTES_MIN 32          /* name length 8, n_dims 4, one dim 8, type 4, offset 8 */
 #define GGUF_QUOTE_BYTES      100         /* room for a quoted name */
@@ -28,7 +27,7 @@ typedef struct gguf_shard {
     gguf_kv *kv;       /* owned */
     size_t n_kv;
     name_index keys;
-    char *names; /* owned; n_tensors x GGUF_NAME_BYTES */
+    char *names; /* owned; n_tensors x GGUF_TENSOR_NAME_BYTES */
     size_t i_tensor_first;
     size_t n_tensors;
 } gguf_shard;

@@ -261,12 +261,12 @@ bool gguf_tensor_bytes(uint32_t ggml_type, const uint64_t ne[4], uint64_t *n_byt
     return n <= INT64_MAX;
 }
 
-static convect_status take_name(cursor *c, size_t i, char name[GGUF_NAME_BYTES]) {
+static convect_status take_name(cursor *c, size_t i, char name[GGUF_TENSOR_NAME_BYTES]) {
     gguf_string text;
     uint64_t at = c->at;
     char what[48];
     (void)snprintf(what, sizeof what, "the name of tensor %zu", i);
-    if (!take_string(c, what, GGUF_NAME_BYTES - 1, &text)) return CONVECT_DAMAGED;
+    if (!take_string(c, what, GGUF_TENSOR_NAME_BYTES - 1, &text)) return CONVECT_DAMAGED;
     if (text.n_bytes == 0)
         return gguf_fail(c->s, c->err, CONVECT_DAMAGED, "is damaged: tensor %zu at byte %llu has no name", i, (ull)at);
     if (memchr(text.data, 0, text.n_bytes))
@@ -309,7 +309,7 @@ static convect_status check_size(cursor *c, const char *quoted, gguf_tensor *t) 
 }
 
 /* file_off holds the offset relative to the data until place_tensors. */
-static convect_status take_tensor(cursor *c, size_t i, char name[GGUF_NAME_BYTES], gguf_tensor *t) {
+static convect_status take_tensor(cursor *c, size_t i, char name[GGUF_TENSOR_NAME_BYTES], gguf_tensor *t) {
     char quoted[GGUF_QUOTE_BYTES];
     convect_status status = take_name(c, i, name);
     if (status != CONVECT_OK) return status;
@@ -386,14 +386,14 @@ static convect_status place_tensors(cursor *c, gguf_shard *s, gguf_tensor *t) {
 static convect_status parse_tensors(cursor *c, gguf *g, size_t i_shard, uint64_t n) {
     gguf_shard *s = &g->shards[i_shard];
     s->i_tensor_first = g->n_tensors;
-    s->names = malloc(n ? n * GGUF_NAME_BYTES : 1);
+    s->names = malloc(n ? n * GGUF_TENSOR_NAME_BYTES : 1);
     gguf_tensor *grown = realloc(g->tensors, (g->n_tensors + n + 1) * sizeof *grown);
     if (grown) g->tensors = grown;
     if (!grown || !s->names) return convect_fail(c->err, CONVECT_NO_FIT, "out of memory");
     gguf_tensor *t = grown + g->n_tensors;
     for (size_t i = 0; i < n; i++) {
         t[i] = (gguf_tensor){.i_shard = (uint32_t)i_shard};
-        convect_status status = take_tensor(c, i, s->names + i * GGUF_NAME_BYTES, &t[i]);
+        convect_status status = take_tensor(c, i, s->names + i * GGUF_TENSOR_NAME_BYTES, &t[i]);
         if (status != CONVECT_OK) return status;
     }
     s->n_tensors = n;

@@ -283,18 +283,19 @@ static convect_status no_room(const gguf_writer *w, uint64_t n_bytes, convect_er
                         (ull)n_bytes, (ull)fs.f_bavail * fs.f_frsize);
 }
 
-/* Takes the room for the whole file now, so that a full disk fails here and not after an hour of quantising. tmpfs
- * would fill every page with zeros on one thread, so there the free room is compared instead. */
+/* Takes the room for the whole file now, so that a full disk fails here and not after an hour of quantising. On tmpfs
+ * fallocate would fill every page with zeros on one thread; there, and where the file system cannot do it, comparing
+ * with the free room must do. */
 static convect_status reserve(const gguf_writer *w, uint64_t n_bytes, convect_error *err) {
     struct rlimit limit; /* passing it would raise SIGXFSZ, which ends the program */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && n_bytes > limit.rlim_cur)
         return convect_fail(err, CONVECT_IO, "cannot write %s: it needs %llu bytes, `ulimit -f` allows %llu", w->path,
                             (ull)n_bytes, (ull)limit.rlim_cur);
-    struct statfs fs;
     struct statvfs room;
-    if (fstatfs(w->fd, &fs) == 0 && fs.f_type == TMPFS_TYPE && fstatvfs(w->fd, &room) == 0) {
-        if (room.f_blocks > 0 && n_bytes > (uint64_t)room.f_bavail * room.f_frsize) return no_room(w, n_bytes, err);
-    } else {
+    if (fstatvfs(w->fd, &room) == 0 && room.f_blocks > 0 && n_bytes > (uint64_t)room.f_bavail * room.f_frsize)
+        return no_room(w, n_bytes, err);
+    struct statfs fs;
+    if (fstatfs(w->fd, &fs) != 0 || fs.f_type != TMPFS_TYPE) {
         int result;
         do result = fallocate(w->fd, 0, 0, (off_t)n_bytes);
         while (result != 0 && errno == EINTR);
