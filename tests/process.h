@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* Runs argv[0] (looked up in PATH) to its end with stdin from /dev/null; stdout and stderr go to the named files, or
  * stay as they are where NULL. Returns the exit status, or -1 if it could not be run or died of a signal. */
 static inline int process_run(const char *const argv[], const char *out_path, const char *err_path) {

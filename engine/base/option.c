@@ -122,7 +122,10 @@ static bool limits_read(const option_row *row, limits *out) {
     }
     out->is_min_open = min[0] == '>';
     out->is_max_open = max[0] == '<';
-    return read_value(row, min + out->is_min_open, &out->min) && read_value(row, max + out->is_max_open, &out->max);
+    bool is_good =
+        read_value(row, min + out->is_min_open, &out->min) && read_value(row, max + out->is_max_open, &out->max);
+    out->min.text = out->max.text = NULL; /* text lives here only */
+    return is_good;
 }
 
 static bool is_within(const option_row *row, const option_value *v) {

@@ -28,6 +28,7 @@ static void clean(char *text) {
         if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = '?';
 }
 
+#undef convect_fail
 convect_status convect_fail(convect_error *err, convect_status status, const char *fmt, ...) {
     if (!err || err->status != CONVECT_OK) return status;
     va_list args;
