@@ -48,7 +48,9 @@ bool bpe_work_reserve(bpe_work *w, size_t n) {
     CONVECT_CHECK(n < (size_t)1 << 31);
     size_t cap = n > 2 * w->cap ? n : 2 * w->cap;
     bpe_work_free(w);
-    *w = (bpe_work){.nodes = malloc(cap * sizeof *w->nodes), .heap = malloc(cap * sizeof *w->heap), .cap = cap};
+    w->nodes = malloc(cap * sizeof *w->nodes);
+    w->heap = malloc(cap * sizeof *w->heap);
+    w->cap = cap;
     if (w->nodes && w->heap) return true;
     bpe_work_free(w);
     return false;

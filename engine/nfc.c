@@ -35,6 +35,7 @@ static bool grow(void **p, size_t *cap, size_t n, size_t elem) {
 }
 
 static bool push_bytes(normalizer *z, const char *data, size_t n) {
+    if (n == 0) return true;
     void *p = z->bytes;
     bool ok = grow(&p, &z->cap_bytes, z->n_bytes + n, 1);
     z->bytes = p;

@@ -198,6 +198,7 @@ static convect_status read_vocab(tokenizer *t, const gguf *g, convect_error *err
     convect_status status = need_array(g, "tokenizer.ggml.tokens", true, &tokens, err);
     if (status == CONVECT_OK) status = need_array(g, "tokenizer.ggml.token_type", false, &types, err);
     if (status != CONVECT_OK) return status;
+    if (tokens->n_elements == 0) return convect_fail(err, CONVECT_DAMAGED, "tokenizer.ggml.tokens is empty");
     if (tokens->n_elements != types->n_elements)
         return convect_fail(err, CONVECT_DAMAGED, "tokenizer.ggml.tokens has %llu entries, token_type %llu",
                             (unsigned long long)tokens->n_elements, (unsigned long long)types->n_elements);

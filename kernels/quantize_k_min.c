@@ -45,7 +45,7 @@ static void min_round(const lane_group *g, const min_grid *grid, float d, float 
         lane_min_fit real = {d * at.scale, dmin * at.min};
         lane_values error = lane_min_error(g, grid->code_hi, &real);
         lane_mask better = error < best;
-        if (m == 0) better = best == best; /* all */
+        if (m == 0) better |= ~better; /* all */
         best = lane_pick(better, error, best);
         fit->scale = lane_pick(better, at.scale, fit->scale);
         fit->min = lane_pick(better, at.min, fit->min);
