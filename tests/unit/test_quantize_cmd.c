@@ -5,42 +5,49 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/gguf.h"
 #include "engine/gguf_write.h"
 #include "kernels/format.h"
 #include "kernels/table.h"
+#include "tests/process.h"
 
 static char folder[] = "/tmp/convect-quantize-XXXXXX";
+static char seen[16384]; /* stdout, then stderr of the last run */
 
 static int make_folder(void **state) {
     (void)state;
-    return mkdtemp(folder) ? 0 : -1;
+    return mkdtemp(folder) ? chdir(folder) : -1; /* the tests name files relative to it */
 }
 
 static int remove_folder(void **state) {
     (void)state;
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
+    return chdir("/") == 0 ? process_run((const char *const[]){"rm", "-r", folder, NULL}, NULL, NULL) : -1;
 }
 
-/* Runs the program with args in the folder; exit code; both streams in out. */
-static int run(const char *args, char *out, size_t out_bytes) {
-    char command[1024];
-    (void)snprintf(command, sizeof command, "cd %s && %s %s 2>&1", folder, CONVECT_BINARY, args);
-    FILE *f = popen(command, "r");
+static size_t append_file(const char *name, size_t used) {
+    FILE *f = fopen(name, "rb");
     assert_non_null(f);
-    size_t n = fread(out, 1, out_bytes - 1, f);
-    out[n] = 0;
-    int status = pclose(f);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    used += fread(seen + used, 1, sizeof seen - 1 - used, f);
+    seen[used] = 0;
+    assert_int_equal(fclose(f), 0);
+    return used;
 }
+
+/* convect quantize IN OUT [more]; exit status. */
+static int quantize(const char *in, const char *out, const char *const more[4]) {
+    const char *argv[9] = {CONVECT_BINARY, "quantize", in, out};
+    for (size_t i = 0; more && i < 4 && more[i]; i++) argv[4 + i] = more[i];
+    int rc = process_run(argv, "out.txt", "err.txt");
+    (void)append_file("err.txt", append_file("out.txt", 0));
+    return rc;
+}
+#define ARGS(...) ((const char *const[4]){__VA_ARGS__})
 
 static const struct {
     const char *name;
@@ -67,11 +74,9 @@ static float value(size_t i_tensor, uint64_t i) {
 
 /* Writes NAME in the folder; poison puts a NaN into the last tensor. */
 static void write_source(const char *name, bool poison) {
-    char path[256];
     convect_error err = {0};
     gguf_writer *w = NULL;
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    assert_int_equal(gguf_writer_open(path, &w, &err), CONVECT_OK);
+    assert_int_equal(gguf_writer_open(name, &w, &err), CONVECT_OK);
     gguf_writer_kv_string(w, "general.architecture", "qwen35moe", 9);
     gguf_writer_kv_u32(w, "general.file_type", 0);
     gguf_writer_kv_u32(w, "qwen35moe.block_count", 2);
@@ -92,11 +97,9 @@ static void write_source(const char *name, bool poison) {
 }
 
 static gguf *open_file(const char *name) {
-    char path[256];
     gguf *g = NULL;
     convect_error err = {0};
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (gguf_open(path, &g, &err)) fail_msg("%s", err.text);
+    if (gguf_open(name, &g, &err)) fail_msg("%s", err.text);
     return g;
 }
 
@@ -125,13 +128,12 @@ static double relative_error(const gguf *g, size_t i_tensor) {
 
 static void by_the_mix(void **state) {
     (void)state;
-    char out[8192];
     write_source("in.gguf", false);
-    assert_int_equal(run("quantize in.gguf out.gguf --mix q4_k_m --threads 3", out, sizeof out), 0);
-    assert_non_null(strstr(out, "IQ4_NL instead of Q4_K"));
-    assert_non_null(strstr(out, "F16 instead of Q4_K"));
-    assert_non_null(strstr(out, "bits per weight"));
-    assert_null(strstr(out, "quantised already"));
+    assert_int_equal(quantize("in.gguf", "out.gguf", ARGS("--mix", "q4_k_m", "--threads", "3")), 0);
+    assert_non_null(strstr(seen, "IQ4_NL instead of Q4_K"));
+    assert_non_null(strstr(seen, "F16 instead of Q4_K"));
+    assert_non_null(strstr(seen, "bits per weight"));
+    assert_null(strstr(seen, "quantised already"));
     gguf *g = open_file("out.gguf");
     expect_type(g, "token_embd.weight", FORMAT_Q4_K);
     expect_type(g, "output.weight", FORMAT_Q6_K);
@@ -152,23 +154,19 @@ static void by_the_mix(void **state) {
 /* The same bytes whatever the number of threads. */
 static void threads_change_nothing(void **state) {
     (void)state;
-    char out[8192];
     write_source("in.gguf", false);
-    assert_int_equal(run("quantize in.gguf one.gguf --mix q2_k -t 1 -q", out, sizeof out), 0);
-    assert_string_equal(out, "");
-    assert_int_equal(run("quantize in.gguf four.gguf --mix q2_k -t 4 -q", out, sizeof out), 0);
-    char command[256];
-    (void)snprintf(command, sizeof command, "cd %s && cmp one.gguf four.gguf", folder);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(quantize("in.gguf", "one.gguf", ARGS("--mix=q2_k", "-t", "1", "-q")), 0);
+    assert_string_equal(seen, "");
+    assert_int_equal(quantize("in.gguf", "four.gguf", ARGS("--mix=q2_k", "-t", "4", "-q")), 0);
+    assert_int_equal(process_run((const char *const[]){"cmp", "one.gguf", "four.gguf", NULL}, NULL, NULL), 0);
 }
 
 static void warns_on_quantised_source(void **state) {
     (void)state;
-    char out[8192];
     write_source("in.gguf", false);
-    assert_int_equal(run("quantize in.gguf q8.gguf --mix q8_0", out, sizeof out), 0);
-    assert_int_equal(run("quantize q8.gguf q6.gguf --mix q6_k", out, sizeof out), 0);
-    assert_non_null(strstr(out, "quantised already"));
+    assert_int_equal(quantize("in.gguf", "q8.gguf", ARGS("--mix", "q8_0")), 0);
+    assert_int_equal(quantize("q8.gguf", "q6.gguf", ARGS("--mix", "q6_k")), 0);
+    assert_non_null(strstr(seen, "quantised already"));
     gguf *g = open_file("q6.gguf");
     expect_type(g, "blk.1.ffn_down_exps.weight", FORMAT_Q6_K);
     expect_type(g, "blk.0.ffn_down_exps.weight", FORMAT_Q8_0);
@@ -178,20 +176,22 @@ static void warns_on_quantised_source(void **state) {
 
 static void refuses_and_keeps_the_old_file(void **state) {
     (void)state;
-    char out[8192];
-    char command[256];
     write_source("bad.gguf", true);
-    (void)snprintf(command, sizeof command, "cd %s && echo old >old.gguf && ln -f bad.gguf same.gguf", folder);
-    assert_int_equal(system(command), 0);
-    assert_int_equal(run("quantize bad.gguf old.gguf", out, sizeof out), 4);
-    assert_non_null(strstr(out, "output.weight holds a weight that is not finite"));
-    assert_int_equal(run("quantize bad.gguf ./bad.gguf", out, sizeof out), 2);
-    assert_int_equal(run("quantize bad.gguf same.gguf", out, sizeof out), 2); /* another name of the same file */
-    assert_int_equal(run("quantize missing.gguf x.gguf", out, sizeof out), 3);
-    assert_int_equal(run("quantize bad.gguf x.gguf --mix q5", out, sizeof out), 2);
-    (void)snprintf(command, sizeof command, "cd %s && test \"$(cat old.gguf)\" = old && ! ls ./*.part 2>/dev/null",
-                   folder);
-    assert_int_equal(system(command), 0);
+    FILE *old = fopen("old.gguf", "w");
+    assert_true(old && fputs("old", old) >= 0 && fclose(old) == 0);
+    assert_int_equal(link("bad.gguf", "same.gguf"), 0);
+    assert_int_equal(quantize("bad.gguf", "old.gguf", NULL), 4);
+    assert_non_null(strstr(seen, "output.weight holds a weight that is not finite"));
+    assert_int_equal(quantize("bad.gguf", "./bad.gguf", NULL), 2);
+    assert_int_equal(quantize("bad.gguf", "same.gguf", NULL), 2); /* another name of the same file */
+    assert_int_equal(quantize("missing.gguf", "x.gguf", NULL), 3);
+    assert_int_equal(quantize("bad.gguf", "x.gguf", ARGS("--mix", "q5")), 2);
+    (void)append_file("old.gguf", 0);
+    assert_string_equal(seen, "old");
+    DIR *d = opendir(".");
+    assert_non_null(d);
+    for (struct dirent *e = readdir(d); e; e = readdir(d)) assert_null(strstr(e->d_name, ".part"));
+    assert_int_equal(closedir(d), 0);
 }
 
 int main(void) {
