@@ -6,9 +6,9 @@
 static const int8_t fp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
-static void scale_one(superblock *out) {
+static void scale_one(size_t r, superblock *out) {
     for (int h = 0; h < 2; h++) {
-        for (int b = 0; b < SUPERBLOCK_BLOCKS; b++) out->scale[h][b] = 1;
+        for (int b = 0; b < SUPERBLOCK_BLOCKS; b++) out->scale[r][h][b] = 1;
     }
 }
 
@@ -49,63 +49,63 @@ static void five_bits(const uint8_t *restrict qs, const uint8_t *restrict high, 
     for (int i = 0; i < 32; i++) code[i] = (int8_t)(code[i] + fifth[i]);
 }
 
-void KERNEL(decode_Q4_0)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    scale_one(out);
+void KERNEL(decode_Q4_0)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    scale_one(r, out);
     for (size_t b = 0; b < n_blocks; b++, p += 18) {
-        out->d[b] = factor_load(p);
-        nibbles(p + 2, -8, out->code + 32 * b);
+        out->d[b][r] = factor_load(p);
+        nibbles(p + 2, -8, out->code[r] + 32 * b);
     }
 }
 
-void KERNEL(decode_Q4_1)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    scale_one(out);
+void KERNEL(decode_Q4_1)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    scale_one(r, out);
     for (size_t b = 0; b < n_blocks; b++, p += 20) {
-        out->d[b] = factor_load(p);
-        out->m[b] = factor_load(p + 2);
-        nibbles(p + 4, 0, out->code + 32 * b);
+        out->d[b][r] = factor_load(p);
+        out->m[b][r] = factor_load(p + 2);
+        nibbles(p + 4, 0, out->code[r] + 32 * b);
     }
 }
 
-void KERNEL(decode_Q5_0)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    scale_one(out);
+void KERNEL(decode_Q5_0)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    scale_one(r, out);
     for (size_t b = 0; b < n_blocks; b++, p += 22) {
-        out->d[b] = factor_load(p);
-        five_bits(p + 6, p + 2, -16, out->code + 32 * b);
+        out->d[b][r] = factor_load(p);
+        five_bits(p + 6, p + 2, -16, out->code[r] + 32 * b);
     }
 }
 
-void KERNEL(decode_Q5_1)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    scale_one(out);
+void KERNEL(decode_Q5_1)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    scale_one(r, out);
     for (size_t b = 0; b < n_blocks; b++, p += 24) {
-        out->d[b] = factor_load(p);
-        out->m[b] = factor_load(p + 2);
-        five_bits(p + 8, p + 4, 0, out->code + 32 * b);
+        out->d[b][r] = factor_load(p);
+        out->m[b][r] = factor_load(p + 2);
+        five_bits(p + 8, p + 4, 0, out->code[r] + 32 * b);
     }
 }
 
-void KERNEL(decode_Q8_0)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    scale_one(out);
+void KERNEL(decode_Q8_0)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    scale_one(r, out);
     for (size_t b = 0; b < n_blocks; b++, p += 34) {
-        out->d[b] = factor_load(p);
-        memcpy(out->code + 32 * b, p + 2, 32);
+        out->d[b][r] = factor_load(p);
+        memcpy(out->code[r] + 32 * b, p + 2, 32);
     }
 }
 
-void KERNEL(decode_IQ4_NL)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    scale_one(out);
+void KERNEL(decode_IQ4_NL)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    scale_one(r, out);
     for (size_t b = 0; b < n_blocks; b++, p += 18) {
-        out->d[b] = factor_load(p);
-        nibbles_mapped(p + 2, iq4_values, out->code + 32 * b);
+        out->d[b][r] = factor_load(p);
+        nibbles_mapped(p + 2, iq4_values, out->code[r] + 32 * b);
     }
 }
 
-void KERNEL(decode_IQ4_XS)(const uint8_t *p, size_t n_blocks, superblock *out) {
+void KERNEL(decode_IQ4_XS)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
     uint32_t high = half_load(p + 2);
-    out->d[0] = out->d[1] = factor_load(p);
+    out->d[0][r] = out->d[1][r] = factor_load(p);
     for (size_t b = 0; b < n_blocks; b++) {
         int s = (p[4 + b / 2] >> 4 * (b & 1) & 15) | (int)(high >> 2 * b & 3) << 4;
-        out->scale[0][b] = out->scale[1][b] = (int16_t)(s - 32);
-        nibbles_mapped(p + 8 + 16 * b, iq4_values, out->code + 32 * b);
+        out->scale[r][0][b] = out->scale[r][1][b] = (int16_t)(s - 32);
+        nibbles_mapped(p + 8 + 16 * b, iq4_values, out->code[r] + 32 * b);
     }
 }
 
@@ -114,11 +114,11 @@ static float mxfp4_scale(uint32_t e) {
     return float_from_bits(e < 2 ? 0x00200000U << e : (e - 1) << 23);
 }
 
-void KERNEL(decode_MXFP4)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    scale_one(out);
+void KERNEL(decode_MXFP4)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    scale_one(r, out);
     for (size_t b = 0; b < n_blocks; b++, p += 17) {
-        out->d[b] = mxfp4_scale(p[0]);
-        nibbles_mapped(p + 1, fp4_values, out->code + 32 * b);
+        out->d[b][r] = mxfp4_scale(p[0]);
+        nibbles_mapped(p + 1, fp4_values, out->code[r] + 32 * b);
     }
 }
 
@@ -131,36 +131,36 @@ static float nvfp4_scale(uint32_t s) {
     return (8.0F + mantissa) * float_from_bits((exponent + 116U) << 23); /* 2^(exponent - 7 - 3 - 1) */
 }
 
-void KERNEL(decode_NVFP4)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    scale_one(out);
+void KERNEL(decode_NVFP4)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    scale_one(r, out);
     for (size_t b = 0; b < n_blocks; b++) { /* two blocks of 32 to a stored block; 16 elements share 8 bytes */
         const uint8_t *stored = p + 36 * (b / 2);
-        int8_t *code = out->code + 32 * b;
+        int8_t *code = out->code[r] + 32 * b;
         int8_t nibble[32];
-        out->d[2 * b] = nvfp4_scale(stored[2 * (b % 2)]);
-        out->d[2 * b + 1] = nvfp4_scale(stored[2 * (b % 2) + 1]);
+        out->d[2 * b][r] = nvfp4_scale(stored[2 * (b % 2)]);
+        out->d[2 * b + 1][r] = nvfp4_scale(stored[2 * (b % 2) + 1]);
         nibbles_mapped(stored + 4 + 16 * (b % 2), fp4_values, nibble);
         for (int i = 0; i < 4; i++) memcpy(code + 8 * i, nibble + 16 * (i % 2) + 8 * (i / 2), 8);
     }
 }
 
-void KERNEL(decode_Q1_0)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    scale_one(out);
+void KERNEL(decode_Q1_0)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    scale_one(r, out);
     for (size_t unit = 0; unit < n_blocks / 4; unit++, p += 18) {
-        int8_t *code = out->code + 128 * unit;
-        out->d[unit] = factor_load(p);
+        int8_t *code = out->code[r] + 128 * unit;
+        out->d[unit][r] = factor_load(p);
         for (int i = 0; i < 16; i++) bytes_store(code + 8 * i, ~(bytes_of_bits(p[2 + i]) * 254U)); /* -1 or 1 */
     }
 }
 
-void KERNEL(decode_Q2_0)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    scale_one(out);
+void KERNEL(decode_Q2_0)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    scale_one(r, out);
     for (size_t i = 0; i < n_blocks / 2; i++, p += 18) { /* a stored block is two blocks of 32 with one d */
-        out->d[2 * i] = out->d[2 * i + 1] = factor_load(p);
+        out->d[2 * i][r] = out->d[2 * i + 1][r] = factor_load(p);
         for (size_t j = 0; j < 8; j++) { /* two bytes, each spread over four */
             uint64_t x = p[2 + 2 * j] | (uint64_t)p[3 + 2 * j] << 32;
             x = (x | x << 6 | x << 12 | x << 18) & 3 * BYTES_ONES;
-            bytes_store(out->code + 64 * i + 8 * j, bytes_add(x, -1));
+            bytes_store(out->code[r] + 64 * i + 8 * j, bytes_add(x, -1));
         }
     }
 }
@@ -177,20 +177,20 @@ static int8_t *ternary_digits(const uint8_t *restrict qs, size_t n_bytes, int n_
     return code;
 }
 
-void KERNEL(decode_TQ1_0)(const uint8_t *p, size_t n_blocks, superblock *out) {
+void KERNEL(decode_TQ1_0)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
     (void)n_blocks; /* always whole */
-    scale_one(out);
-    out->d[0] = out->d[1] = factor_load(p + 52);
-    int8_t *code = ternary_digits(p, 32, 5, out->code);
+    scale_one(r, out);
+    out->d[0][r] = out->d[1][r] = factor_load(p + 52);
+    int8_t *code = ternary_digits(p, 32, 5, out->code[r]);
     code = ternary_digits(p + 32, 16, 5, code);
     ternary_digits(p + 48, 4, 4, code);
 }
 
-void KERNEL(decode_TQ2_0)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    scale_one(out);
-    out->d[0] = out->d[1] = factor_load(p + 64);
+void KERNEL(decode_TQ2_0)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    scale_one(r, out);
+    out->d[0][r] = out->d[1][r] = factor_load(p + 64);
     for (size_t b = 0; b < n_blocks; b++) {
         const uint8_t *qs = p + 32 * (b / 4);
-        for (int i = 0; i < 32; i++) out->code[32 * b + i] = (int8_t)((qs[i] >> 2 * (b % 4) & 3) - 1);
+        for (int i = 0; i < 32; i++) out->code[r][32 * b + i] = (int8_t)((qs[i] >> 2 * (b % 4) & 3) - 1);
     }
 }

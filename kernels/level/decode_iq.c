@@ -14,49 +14,49 @@ static uint32_t load32(const uint8_t *p) {
     return (uint32_t)half_load(p) | (uint32_t)half_load(p + 2) << 16;
 }
 
-static void group_store(superblock *out, size_t group, uint64_t row, uint32_t mask) {
-    bytes_store(out->code + 8 * group, bytes_negate(row, mask));
+static void group_store(int8_t *codes, size_t group, uint64_t row, uint32_t mask) {
+    bytes_store(codes + 8 * group, bytes_negate(row, mask));
 }
 
 /* Both halves' scales are 2 * nibble + 1. */
-static void scales_by_half(const uint8_t *scales, superblock *out) {
+static void scales_by_half(const uint8_t *scales, size_t r, superblock *out) {
     for (int b = 0; b < 8; b++) {
-        out->scale[0][b] = (int16_t)(2 * (scales[b] & 15) + 1);
-        out->scale[1][b] = (int16_t)(2 * (scales[b] >> 4) + 1);
+        out->scale[r][0][b] = (int16_t)(2 * (scales[b] & 15) + 1);
+        out->scale[r][1][b] = (int16_t)(2 * (scales[b] >> 4) + 1);
     }
 }
 
-static void scale_both(superblock *out, size_t b, uint32_t s) {
-    out->scale[0][b] = out->scale[1][b] = (int16_t)(2 * s + 1);
+static void scale_both(superblock *out, size_t r, size_t b, uint32_t s) {
+    out->scale[r][0][b] = out->scale[r][1][b] = (int16_t)(2 * s + 1);
 }
 
-void KERNEL(decode_IQ2_XXS)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    out->d[0] = out->d[1] = factor_load(p) * 0.125F;
+void KERNEL(decode_IQ2_XXS)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    out->d[0][r] = out->d[1][r] = factor_load(p) * 0.125F;
     for (size_t b = 0; b < n_blocks; b++) {
         const uint8_t *g = p + 2 + 8 * b;
         uint32_t v = load32(g + 4);
-        scale_both(out, b, v >> 28);
+        scale_both(out, r, b, v >> 28);
         for (size_t l = 0; l < 4; l++) {
-            group_store(out, 4 * b + l, codebook_iq2xxs[g[l]], signs_even(v >> 7 * l & 127));
+            group_store(out->code[r], 4 * b + l, codebook_iq2xxs[g[l]], signs_even(v >> 7 * l & 127));
         }
     }
 }
 
-void KERNEL(decode_IQ2_XS)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    out->d[0] = out->d[1] = factor_load(p) * 0.125F;
-    scales_by_half(p + 66, out);
+void KERNEL(decode_IQ2_XS)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    out->d[0][r] = out->d[1][r] = factor_load(p) * 0.125F;
+    scales_by_half(p + 66, r, out);
     for (size_t g = 0; g < 4 * n_blocks; g++) {
         uint32_t w = half_load(p + 2 + 2 * g);
-        group_store(out, g, codebook_iq2xs[w & 511], signs_even(w >> 9));
+        group_store(out->code[r], g, codebook_iq2xs[w & 511], signs_even(w >> 9));
     }
 }
 
-void KERNEL(decode_IQ2_S)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    out->d[0] = out->d[1] = factor_load(p) * 0.125F;
-    scales_by_half(p + 74, out);
+void KERNEL(decode_IQ2_S)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    out->d[0][r] = out->d[1][r] = factor_load(p) * 0.125F;
+    scales_by_half(p + 74, r, out);
     for (size_t g = 0; g < 4 * n_blocks; g++) {
         uint32_t high = p[66 + g / 4] >> 2 * (g % 4) & 3U;
-        group_store(out, g, codebook_iq2s[p[2 + g] | high << 8], p[34 + g]);
+        group_store(out->code[r], g, codebook_iq2s[p[2 + g] | high << 8], p[34 + g]);
     }
 }
 
@@ -64,60 +64,60 @@ static uint64_t two_rows(const uint32_t *codebook, uint32_t first, uint32_t seco
     return codebook[first] | (uint64_t)codebook[second] << 32;
 }
 
-void KERNEL(decode_IQ3_XXS)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    out->d[0] = out->d[1] = factor_load(p) * 0.25F;
+void KERNEL(decode_IQ3_XXS)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    out->d[0][r] = out->d[1][r] = factor_load(p) * 0.25F;
     for (size_t b = 0; b < n_blocks; b++) {
         uint32_t v = load32(p + 66 + 4 * b);
-        scale_both(out, b, v >> 28);
+        scale_both(out, r, b, v >> 28);
         for (size_t l = 0; l < 4; l++) {
             const uint8_t *q = p + 2 + 8 * b + 2 * l;
-            group_store(out, 4 * b + l, two_rows(codebook_iq3xxs, q[0], q[1]), signs_even(v >> 7 * l & 127));
+            group_store(out->code[r], 4 * b + l, two_rows(codebook_iq3xxs, q[0], q[1]), signs_even(v >> 7 * l & 127));
         }
     }
 }
 
-void KERNEL(decode_IQ3_S)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    out->d[0] = out->d[1] = factor_load(p);
+void KERNEL(decode_IQ3_S)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    out->d[0][r] = out->d[1][r] = factor_load(p);
     for (size_t b = 0; b < n_blocks; b++) {
-        scale_both(out, b, p[106 + b / 2] >> 4 * (b % 2) & 15U);
+        scale_both(out, r, b, p[106 + b / 2] >> 4 * (b % 2) & 15U);
         for (size_t l = 0; l < 4; l++) {
             const uint8_t *q = p + 2 + 8 * b + 2 * l;
             uint32_t high = (uint32_t)p[66 + b] >> 2 * l;
             uint64_t row = two_rows(codebook_iq3s, q[0] | (high & 1) << 8, q[1] | (high >> 1 & 1) << 8);
-            group_store(out, 4 * b + l, row, p[74 + 4 * b + l]);
+            group_store(out->code[r], 4 * b + l, row, p[74 + 4 * b + l]);
         }
     }
 }
 
 /* 8 * (-1, 0 or 1) plus or minus 1. */
-static void ternary_store(superblock *out, size_t group, uint32_t row, int minus) {
+static void ternary_store(int8_t *codes, size_t group, uint32_t row, int minus) {
     uint64_t eight = codebook_iq1s[row] << 3 & 0xf8 * BYTES_ONES;
-    bytes_store(out->code + 8 * group, bytes_add(eight, minus ? -1 : 1));
+    bytes_store(codes + 8 * group, bytes_add(eight, minus ? -1 : 1));
 }
 
-void KERNEL(decode_IQ1_S)(const uint8_t *p, size_t n_blocks, superblock *out) {
-    out->d[0] = out->d[1] = factor_load(p) * 0.125F;
+void KERNEL(decode_IQ1_S)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
+    out->d[0][r] = out->d[1][r] = factor_load(p) * 0.125F;
     for (size_t b = 0; b < n_blocks; b++) {
         uint32_t w = half_load(p + 34 + 2 * b);
-        scale_both(out, b, w >> 12 & 7);
+        scale_both(out, r, b, w >> 12 & 7);
         for (size_t l = 0; l < 4; l++) {
-            ternary_store(out, 4 * b + l, p[2 + 4 * b + l] | (w >> 3 * l & 7) << 8, (w & 0x8000) != 0);
+            ternary_store(out->code[r], 4 * b + l, p[2 + 4 * b + l] | (w >> 3 * l & 7) << 8, (w & 0x8000) != 0);
         }
     }
 }
 
-void KERNEL(decode_IQ1_M)(const uint8_t *p, size_t n_blocks, superblock *out) {
+void KERNEL(decode_IQ1_M)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
     uint32_t sc[4];
     for (int i = 0; i < 4; i++) sc[i] = half_load(p + 48 + 2 * i);
     uint32_t d = sc[0] >> 12 | (sc[1] >> 8 & 0xf0) | (sc[2] >> 4 & 0xf00) | (sc[3] & 0xf000);
-    out->d[0] = out->d[1] = half_to_float((uint16_t)d) * 0.125F;
+    out->d[0][r] = out->d[1][r] = half_to_float((uint16_t)d) * 0.125F;
     for (size_t b = 0; b < n_blocks; b++) {
         for (size_t h = 0; h < 2; h++) {
-            out->scale[h][b] = (int16_t)(2 * (sc[b / 2] >> (6 * (b % 2) + 3 * h) & 7) + 1);
+            out->scale[r][h][b] = (int16_t)(2 * (sc[b / 2] >> (6 * (b % 2) + 3 * h) & 7) + 1);
         }
         for (size_t l = 0; l < 4; l++) {
             uint32_t nibble = p[32 + 2 * b + l / 2] >> 4 * (l % 2) & 15U;
-            ternary_store(out, 4 * b + l, p[4 * b + l] | (nibble & 7) << 8, (nibble & 8) != 0);
+            ternary_store(out->code[r], 4 * b + l, p[4 * b + l] | (nibble & 7) << 8, (nibble & 8) != 0);
         }
     }
 }

@@ -11,7 +11,8 @@
     void KERNEL(matvec_##symbol)(const matvec_args *args);                                                             \
     void KERNEL(dequantize_##symbol)(const uint8_t *row, size_t k, float *out);                                        \
     LEVEL_DECLARE_##rule(symbol)
-#define LEVEL_DECLARE_DECODE(symbol)      void KERNEL(decode_##symbol)(const uint8_t *p, size_t n_blocks, superblock *out);
+#define LEVEL_DECLARE_DECODE(symbol)                                                                                   \
+    void KERNEL(decode_##symbol)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out);
 #define LEVEL_DECLARE_FLOAT(symbol)       /* not quantised: no super-block */
 #define LEVEL_DECLARE_SUPER(symbol)       LEVEL_DECLARE_DECODE(symbol)
 #define LEVEL_DECLARE_SUPER_MIN(symbol)   LEVEL_DECLARE_DECODE(symbol)
