@@ -82,6 +82,10 @@ def metadata(tokenizer, pre, arch, n_vocab):
     return pairs
 
 
+def file_bytes(pairs):
+    return b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + b"".join(pairs)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("source")
@@ -97,7 +101,7 @@ def main():
     pairs = metadata(tokenizer, args.pre or find_pre(tokenizer), args.arch, args.n_vocab)
     part = args.target + ".part"
     with open(part, "wb") as f:
-        f.write(b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + b"".join(pairs))
+        f.write(file_bytes(pairs))
     os.replace(part, args.target)
 
 
