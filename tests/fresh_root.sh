@@ -65,6 +65,12 @@ mountpoint -q "$root/dev" || mount --bind /dev "$root/dev"
 in_root() {
     env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM=dumb chroot "$root" "$@"
 }
+
+echo "== the bundle, where none of its libraries is installed" >&2
+sh "$tree/tools/bundle.sh" "$root/root/bundle" >"$root/root/bundle.log"
+in_root sh /root/bundle/run_tests.sh unit
+in_root /root/bundle/bin/convect version >/dev/null
+
 echo "== git, all that the README asks for" >&2
 in_root sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends git' >/dev/null
 rm -rf "$root/root/convect"

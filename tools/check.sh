@@ -47,6 +47,11 @@ part_test() {
 }
 part_lint() { sh tools/lint.sh; }
 
+part_debug() { # the expensive checks
+    build debug debug -DCONVECT_CUDA=OFF
+    run_tests debug -LE slow
+}
+
 part_asan() {
     build asan asan
     ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 run_tests asan -LE slow
@@ -126,7 +131,7 @@ elif [ "${1:-}" = --fuzz-one ]; then
 fi
 case "${1:-}" in
 '') all='' parts='deps release test' ;;
---all) all=all parts='deps lint release test asan tsan fuzz soak install bundle' ;;
+--all) all=all parts='deps lint release test debug asan tsan fuzz soak install bundle' ;;
 *)
     echo "usage: sh tools/check.sh [--all | --part NAME]" >&2
     exit 2
