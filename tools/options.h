@@ -57,6 +57,8 @@
     X(OPT_LIKE, "like", 0, PATH, "FILE", NULL, NULL, COMMAND_SYNTH,                                                    \
       "take names, shapes, types and metadata kinds from a tensor list (JSON) instead of a preset")                    \
     X(OPT_LAYERS, "layers", 0, U64, "N", NULL, "1..1024", COMMAND_SYNTH, "layers to write; all by default")            \
+    X(OPT_MTP, "mtp", 0, FLAG, NULL, NULL, NULL, COMMAND_SYNTH, "write the MTP block too")                              \
+    X(OPT_VOCAB, "vocab", 0, U64, "N", NULL, "512..400000", COMMAND_SYNTH, "cut the vocabulary to N tokens")            \
     X(OPT_SKEW, "skew", 0, F64, "S", "0", "0..4", COMMAND_SYNTH,                                                       \
       "exponent of the Zipf law of expert popularity; 0 is uniform")                                                   \
     /* text in and out */                                                                                              \
