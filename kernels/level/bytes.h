@@ -14,21 +14,31 @@
 #define BYTES_ONES 0x0101010101010101ULL
 #define BYTES_HIGH 0x8080808080808080ULL
 
-/* Byte j is bit j of mask. */
-static inline uint64_t bytes_of_bits(uint32_t mask) {
-    uint64_t kept = mask * BYTES_ONES & 0x8040201008040201ULL;
-    return (kept + 0x7f7f7f7f7f7f7f7fULL) >> 7 & BYTES_ONES;
+/* Byte j is 1 where byte j of x has bit j set. */
+static inline uint64_t bytes_diagonal(uint64_t x) {
+    return ((x & 0x8040201008040201ULL) + 0x7f7f7f7f7f7f7f7fULL) >> 7 & BYTES_ONES;
 }
 
-/* Negates the bytes whose bit in mask is set; no byte of x may be 0 (the added 1 would carry over). */
-static inline uint64_t bytes_negate(uint64_t x, uint32_t mask) {
-    uint64_t set = bytes_of_bits(mask);
-    return (x ^ set * 255U) + set;
+/* Byte j is bit j of mask. */
+static inline uint64_t bytes_of_bits(uint32_t mask) {
+    return bytes_diagonal(mask * BYTES_ONES);
+}
+
+/* Negates byte j where byte j of the mask has bit j set; no byte of x may be 0 (the added 1 would carry over). */
+static inline uint64_t bytes_negate(uint64_t x, uint64_t mask) {
+    uint64_t set = bytes_diagonal(mask);
+    return (x ^ ((set << 8) - set)) + set;
 }
 
 /* Each byte plus a small number, within -100..100: the high bit is turned over before and after, so nothing carries. */
 static inline uint64_t bytes_add(uint64_t x, int number) {
     return ((x ^ BYTES_HIGH) + (uint64_t)(int64_t)number * BYTES_ONES) ^ BYTES_HIGH;
+}
+
+static inline uint64_t bytes_load(const uint8_t *p) {
+    uint64_t x;
+    memcpy(&x, p, sizeof x);
+    return x;
 }
 
 static inline void bytes_store(int8_t *p, uint64_t x) {

@@ -42,11 +42,11 @@ static void nibbles_mapped(const uint8_t *qs, const int8_t values[16], int8_t *c
 }
 
 /* As nibbles, plus a fifth bit: bit i of the 32 bits at high for element i. */
-static void five_bits(const uint8_t *restrict qs, const uint8_t *restrict high, int8_t offset, int8_t *restrict code) {
-    int8_t fifth[32];
-    for (int i = 0; i < 4; i++) bytes_store(fifth + 8 * i, bytes_of_bits(high[i]) << 4);
-    nibbles(qs, offset, code);
-    for (int i = 0; i < 32; i++) code[i] = (int8_t)(code[i] + fifth[i]);
+static void five_bits(const uint8_t *qs, const uint8_t *high, int offset, int8_t *code) {
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t q = bytes_load(qs + 8 * (i % 2)) >> 4 * (i / 2) & 15 * BYTES_ONES;
+        bytes_store(code + 8 * i, bytes_add(q | bytes_of_bits(high[i]) << 4, offset));
+    }
 }
 
 void KERNEL(decode_Q4_0)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
@@ -184,13 +184,4 @@ void KERNEL(decode_TQ1_0)(const uint8_t *p, size_t n_blocks, size_t r, superbloc
     int8_t *code = ternary_digits(p, 32, 5, out->code[r]);
     code = ternary_digits(p + 32, 16, 5, code);
     ternary_digits(p + 48, 4, 4, code);
-}
-
-void KERNEL(decode_TQ2_0)(const uint8_t *p, size_t n_blocks, size_t r, superblock *out) {
-    scale_one(r, out);
-    out->d[0][r] = out->d[1][r] = factor_load(p + 64);
-    for (size_t b = 0; b < n_blocks; b++) {
-        const uint8_t *qs = p + 32 * (b / 4);
-        for (int i = 0; i < 32; i++) out->code[r][32 * b + i] = (int8_t)((qs[i] >> 2 * (b % 4) & 3) - 1);
-    }
 }

@@ -1,13 +1,10 @@
 /* The quantised products (contract 2.2) and dequantisation, written once per rule over unpacked super-blocks. A tile of
  * rows is unpacked once and meets every vector; a row's partial result waits in y between stretches of the row. The
  * order of every float operation is fixed by the rule, so tiles and levels change no bit. */
-#include <math.h>
 #include <string.h>
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
 
 #include "kernels/level/ops.h"
+#include "kernels/level/rows.h"
 
 enum { TILE_SUPERBLOCKS = 8 }; /* eight unpacked super-blocks of four rows are 16 KiB: half an L1 */
 
@@ -17,19 +14,6 @@ typedef struct act_part {
     const float *ds;
     const int32_t *sum16;
 } act_part;
-
-static inline row_floats all_rows(float x) {
-    return (row_floats){x, x, x, x};
-}
-
-static inline row_floats rows_fma(row_floats a, row_floats b, row_floats c) {
-#if defined(__FMA__)
-    return (row_floats)_mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c);
-#else
-    for (int r = 0; r < SUPERBLOCK_ROWS; r++) c[r] = fmaf(a[r], b[r], c[r]);
-    return c;
-#endif
-}
 
 /* Scaled exact integers of the two halves of block b with the codes q of that block. */
 typedef struct block_ints {
@@ -71,10 +55,6 @@ static inline block_ints block_products(const superblock *sb, size_t b, const in
     return p;
 }
 #endif
-
-static inline row_floats rows_to_float(row_ints x) { /* exact: below 2^24 */
-    return __builtin_convertvector(x, row_floats);
-}
 
 /* u of a unit after block b. */
 static inline row_floats block_add(format_rule rule, const superblock *sb, size_t b, act_part a, row_floats u) {
