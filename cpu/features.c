@@ -42,7 +42,7 @@ kernel_level cpu_level_from_name(const char *name) {
     return (kernel_level)level;
 }
 
-static size_t count_logical(void) {
+size_t cpu_count_logical(void) {
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return (size_t)CPU_COUNT(&set);
@@ -73,5 +73,5 @@ size_t cpu_count_cores(void) {
     const size_t n = count_physical();
     if (n > 0) return n;
 #endif
-    return count_logical();
+    return cpu_count_logical();
 }

@@ -15,6 +15,9 @@ kernel_level cpu_best_level(void);
 /* Level by name ("ref", "avx2"), or KERNEL_LEVEL_COUNT if there is none of that name. */
 kernel_level cpu_level_from_name(const char *name);
 
+/* Logical processors the process may run on. At least 1. */
+size_t cpu_count_logical(void);
+
 /* Cores the process may run on: physical ones where hwloc is built in, else logical ones. At least 1. */
 size_t cpu_count_cores(void);
 

@@ -15,9 +15,10 @@
 #include "cpu/features.h"
 #include "engine/base/check.h"
 
-/* About 20-50 us of polling: longer than the gap between two regions of a decode step, short enough to cost nothing
- * when the session is idle. */
+/* About 50-100 us of polling: longer than the gap between two regions of a decode step, short enough to cost nothing
+ * when the session is idle. With more workers than processors a spinning worker only keeps another from running. */
 #define POOL_SPINS       4096
+#define POOL_SPINS_FEW   16
 #define POOL_THREADS_MAX 1024
 
 typedef struct pool_worker {
@@ -28,6 +29,7 @@ typedef struct pool_worker {
 
 struct cpu_pool {
     size_t n_workers;
+    int n_spins;
     size_t n_started; /* threads that exist; worker 0 has none */
     pool_worker *workers;
     cpu_pool_fn fn; /* written by the caller before generation moves, read after */
@@ -74,7 +76,7 @@ static void float_mode_leave(unsigned old) {
 /* Returns when generation differs from seen. The sleeper raises n_sleeping and then reads generation; the caller moves
  * generation and then reads n_sleeping: with sequential consistency one of them sees the other. */
 static void wait_generation(cpu_pool *pool, uint32_t seen) {
-    for (int i = 0; i < POOL_SPINS; i++) {
+    for (int i = 0; i < pool->n_spins; i++) {
         if (atomic_load(&pool->generation) != seen) return;
         spin_pause();
     }
@@ -86,7 +88,7 @@ static void wait_generation(cpu_pool *pool, uint32_t seen) {
 }
 
 static void wait_pending(cpu_pool *pool) {
-    for (int i = 0; i < POOL_SPINS; i++) {
+    for (int i = 0; i < pool->n_spins; i++) {
         if (atomic_load(&pool->n_pending) == 0) return;
         spin_pause();
     }
@@ -158,6 +160,7 @@ convect_status cpu_pool_create(size_t n_threads, cpu_pool **out, convect_error *
         return convect_fail(err, CONVECT_NO_FIT, "no memory for %zu threads", n_threads);
     }
     pool->n_workers = n_threads;
+    pool->n_spins = n_threads <= cpu_count_logical() ? POOL_SPINS : POOL_SPINS_FEW;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake_workers, NULL);
     pthread_cond_init(&pool->wake_caller, NULL);
@@ -206,7 +209,7 @@ void cpu_pool_barrier(cpu_pool *pool) {
         return;
     }
     for (int i = 0; atomic_load(&pool->barrier_phase) == phase; i++) {
-        if (i < POOL_SPINS)
+        if (i < pool->n_spins)
             spin_pause();
         else
             sched_yield();
