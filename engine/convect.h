@@ -60,6 +60,8 @@ typedef struct convect_model_info {
     size_t n_layers;          /* without MTP blocks */
     size_t n_mtp;             /* MTP blocks present in the file */
     size_t n_ctx_max_tokens;  /* from metadata */
+    size_t n_threads;         /* workers */
+    const char *kernel_level; /* "avx2" */
     uint64_t file_bytes;
     uint64_t weight_bytes_per_token;               /* weights read for one decoded token (top-k experts) */
     uint64_t kv_bytes_per_token[CONVECT_KV_COUNT]; /* by convect_kv_type */
@@ -67,6 +69,16 @@ typedef struct convect_model_info {
 } convect_model_info;
 
 void convect_model_describe(const convect_model *model, convect_model_info *out);
+
+/* How fast the model's workers read memory together, measured now: at least 256 MiB for about 0.3 s. Waits for a pass
+ * of a session in another thread. Error: NO_FIT. */
+typedef struct convect_read_rate {
+    double gb_per_s;       /* 1e9 bytes a second */
+    uint64_t buffer_bytes; /* read by each pass */
+    uint64_t cache_bytes;  /* the machine's last-level caches; 0: unknown */
+} convect_read_rate;
+convect_status convect_model_measure_read(convect_model *model, convect_read_rate *out,
+                                          convect_error *err) CONVECT_MUST_CHECK;
 
 struct gguf;
 const struct gguf *convect_model_gguf(const convect_model *model); /* borrowed: metadata, tokenizer, template */

@@ -37,12 +37,14 @@ static convect_status choose_kernels(convect_model *m, const char *level_name, c
     }
     m->kernels = kernel_table_get(level);
     m->ops = kernel_ops_get(level);
+    m->info.kernel_level = kernel_level_name(level);
     return CONVECT_OK;
 }
 
 static void describe(convect_model *m) {
     m->family->describe(m->weights, &m->info);
     m->info.architecture = m->family->architecture;
+    m->info.n_threads = cpu_pool_size(m->pool);
     m->info.file_bytes = gguf_file_bytes(m->file);
     for (int t = 0; t < CONVECT_KV_COUNT; t++) {
         m->info.kv_bytes_per_token[t] =
@@ -61,9 +63,9 @@ static convect_status open_into(convect_model *m, const char *path, const convec
         convect_error_context(err, "%s: ", path);
         return status;
     }
-    describe(m);
     status = cpu_pool_create(options->n_threads, &m->pool, err);
     if (status != CONVECT_OK) return status;
+    describe(m);
     /* Mapping is all there is to load: weights are read where they lie. */
     if (options->progress && !options->progress(options->progress_user, m->info.file_bytes, m->info.file_bytes)) {
         return convect_fail(err, CONVECT_CANCELLED, "loading was interrupted");

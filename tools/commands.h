@@ -25,8 +25,9 @@ typedef struct command_context {
 
 /* X(symbol, name, operands, fewest, most, help): commands that exist */
 #define COMMAND_LIST(X)                                                                                                \
-    X(TOKENIZE, tokenize, "FILE.gguf [TEXT|-]", 1, 2, "turn text into token ids, or ids into text")                    \
+    X(RUN, run, "MODEL.gguf [PROMPT|-]", 1, 2, "answer a prompt")                                                      \
     X(INSPECT, inspect, "FILE", 1, 1, "print what a GGUF file holds: metadata, tensors, bytes per part and token")     \
+    X(TOKENIZE, tokenize, "FILE.gguf [TEXT|-]", 1, 2, "turn text into token ids, or ids into text")                    \
     X(QUANTIZE, quantize, "IN.gguf OUT.gguf", 2, 2, "write a model in other formats")                                  \
     X(SYNTH, synth, "OUT.gguf", 1, 1, "make a model of real geometry with random weights")                             \
     X(VERSION, version, "", 0, 0, "print version, commit, configuration and libraries found")                          \

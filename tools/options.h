@@ -31,15 +31,18 @@
     X(OPT_SEED, "seed", 0, U64, "N", "0", "0..18446744073709551615", COMMAND_RUN | COMMAND_SYNTH,                      \
       "seed of the generator; the same seed gives the same result")                                                    \
     /* the answer */                                                                                                   \
-    X(OPT_N_PREDICT, "n-predict", 'n', U64, "N", "512", "1..16777216", COMMAND_RUN, "stop after N tokens")             \
+    X(OPT_N_PREDICT, "n-predict", 'n', U64, "N", NULL, "0..16777216", COMMAND_RUN,                                     \
+      "stop after N tokens; without it at an end token or when the context is full")                                   \
     X(OPT_IGNORE_EOS, "ignore-eos", 0, FLAG, NULL, NULL, NULL, COMMAND_RUN, "go on after the end-of-text token")       \
     X(OPT_RAW, "raw", 0, FLAG, NULL, NULL, NULL, COMMAND_RUN, "give the prompt as it is, without the chat form")       \
+    X(OPT_SPECIAL, "special", 0, FLAG, NULL, NULL, NULL, COMMAND_RUN,                                                  \
+      "read control tokens in a --raw prompt as such instead of as plain text")                                        \
     X(OPT_SYSTEM, "system", 0, STRING, "TEXT", NULL, NULL, COMMAND_RUN, "system message of the chat form")             \
     X(OPT_STATS_JSON, "stats-json", 0, PATH, "FILE", NULL, NULL, COMMAND_RUN,                                          \
       "write times, speeds and counters as JSON to FILE")                                                              \
     /* memory and machine */                                                                                           \
     X(OPT_CTX, "ctx", 0, U64, "N", "8192", "64..16777216", COMMAND_RUN | COMMAND_PLAN,                                 \
-      "room for prompt and answer, in tokens")                                                                         \
+      "room for prompt and answer, in tokens; the default shrinks to what the model has")                              \
     X(OPT_KV, "kv", 0, CHOICE, "TYPE", "f16", "f16|int8", COMMAND_RUN | COMMAND_PLAN, "type of the KV cache")          \
     X(OPT_RAM, "ram", 0, SIZE, "SIZE", NULL, "1MiB..1024TiB", COMMAND_PLAN,                                            \
       "RAM to plan for instead of what is available")                                                                  \
