@@ -85,7 +85,7 @@ static uint32_t mixed_formats(void *user, const char *name, const float *x, size
 }
 
 /* Writes a model to a fresh temporary file; the caller unlinks it. */
-static void fixture_write(const tiny_config *config, bool is_mixed, char path[32]) {
+static inline void fixture_write(const tiny_config *config, bool is_mixed, char path[32]) {
     (void)snprintf(path, 32, "/tmp/convect-test-XXXXXX");
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -93,7 +93,7 @@ static void fixture_write(const tiny_config *config, bool is_mixed, char path[32
     tiny_model_write(path, config, is_mixed ? mixed_formats : NULL, NULL);
 }
 
-static convect_model *fixture_open(const char *path, size_t n_threads, const char *level) {
+static inline convect_model *fixture_open(const char *path, size_t n_threads, const char *level) {
     const convect_model_options options = {.n_threads = n_threads, .kernel_level = level};
     convect_model *model = NULL;
     convect_error err = {0};
@@ -101,7 +101,7 @@ static convect_model *fixture_open(const char *path, size_t n_threads, const cha
     return model;
 }
 
-static convect_session *fixture_session(convect_model *model, size_t n_chunk, convect_kv_type kv) {
+static inline convect_session *fixture_session(convect_model *model, size_t n_chunk, convect_kv_type kv) {
     const convect_session_options options = {
         .n_ctx_tokens = 512, .kv_type = kv, .prefill_chunk_tokens = n_chunk, .n_snapshots = 2};
     convect_session *session = NULL;
@@ -111,27 +111,27 @@ static convect_session *fixture_session(convect_model *model, size_t n_chunk, co
 }
 
 /* Token i of text number i_text; texts differ from their first token on. */
-static void fixture_text(const tiny_config *c, uint64_t i_text, int32_t *tokens, size_t n) {
+static inline void fixture_text(const tiny_config *c, uint64_t i_text, int32_t *tokens, size_t n) {
     for (size_t i = 0; i < n; i++) {
         tokens[i] = (int32_t)((tiny_uniform(i_text * 977 + 5, i) * 0.5 + 0.5) * (double)c->n_vocab);
     }
 }
 
-static void fixture_sync(convect_session *s, const int32_t *tokens, size_t n) {
+static inline void fixture_sync(convect_session *s, const int32_t *tokens, size_t n) {
     convect_error err = {0};
     if (convect_session_sync(s, tokens, n, NULL, NULL, &err) != CONVECT_OK) fail_msg("%s", err.text);
     assert_int_equal(convect_session_n_tokens(s), n);
     assert_memory_equal(convect_session_tokens(s), tokens, n * sizeof *tokens);
 }
 
-static void fixture_step(convect_session *s, const int32_t *tokens, size_t n, size_t n_accepted) {
+static inline void fixture_step(convect_session *s, const int32_t *tokens, size_t n, size_t n_accepted) {
     convect_error err = {0};
     if (convect_session_step(s, tokens, n, &err) != CONVECT_OK) fail_msg("%s", err.text);
     if (convect_session_accept(s, n_accepted, &err) != CONVECT_OK) fail_msg("%s", err.text);
 }
 
 /* Logits and hidden of an output row, copied; the caller frees. */
-static float *fixture_output(const convect_session *s, const tiny_config *c, size_t i_row) {
+static inline float *fixture_output(const convect_session *s, const tiny_config *c, size_t i_row) {
     float *y = malloc((c->n_vocab + c->n_embd) * sizeof *y);
     assert_non_null(y);
     memcpy(y, convect_session_logits(s, i_row), c->n_vocab * sizeof *y);
@@ -139,7 +139,7 @@ static float *fixture_output(const convect_session *s, const tiny_config *c, siz
     return y;
 }
 
-static void fixture_same(const convect_session *s, const tiny_config *c, size_t i_row, const float *want) {
+static inline void fixture_same(const convect_session *s, const tiny_config *c, size_t i_row, const float *want) {
     float *have = fixture_output(s, c, i_row);
     for (size_t i = 0; i < c->n_vocab; i++) assert_true(isfinite(have[i]));
     assert_memory_equal(have, want, (c->n_vocab + c->n_embd) * sizeof *have);
