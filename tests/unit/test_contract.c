@@ -164,10 +164,9 @@ static void double_sums(void **state) {
 static void product_bounds(void **state) {
     (void)state;
     enum { SUPERS = 3000 };
-    float *w = malloc(SUPERS * 256 * sizeof *w);
-    float *mins = malloc(SUPERS * 256 * sizeof *mins);
-    uint8_t *row = malloc((size_t)SUPERS * 1024);
-    assert_true(w && mins && row);
+    static float w[SUPERS * 256];
+    static float mins[SUPERS * 256];
+    static uint8_t row[SUPERS * 1024];
     FOR_EACH_FORMAT(f) {
         const format_traits *t = format_get(f);
         uint64_t seed = 99;
@@ -183,9 +182,6 @@ static void product_bounds(void **state) {
         if (bound != t->p_bound) fail_msg("%s: bound %u, listed %u", t->name, bound, t->p_bound);
         assert_true(bound < 1U << 24);
     }
-    free(w);
-    free(mins);
-    free(row);
 }
 
 /* Reference bits of a problem, one column at a time. */
