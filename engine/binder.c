@@ -16,7 +16,7 @@ convect_status binder_init(binder *b, const gguf *file, convect_error *err) {
 }
 
 void binder_deinit(binder *b) {
-    for (size_t i = 0; i < b->n_vectors; i++) free(b->vectors[i]);
+    for (size_t i = 0; b->vectors && i < b->n_vectors; i++) free(b->vectors[i]);
     free(b->vectors);
     free(b->is_used);
     *b = (binder){0};

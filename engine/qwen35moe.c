@@ -126,6 +126,7 @@ static void run_head(void *arg, size_t i_worker, size_t n_workers) {
 }
 
 /* The rows may lie in scratch: they are copied to o, whose rows are at least as wide. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): logits is written through the region */
 static void head(const family_exec *exec, const float *hidden, size_t n_rows, float *logits) {
     CONVECT_CHECK(n_rows <= CONVECT_STEP_ROWS_MAX && n_rows <= exec->n_rows_max);
     pass p = pass_begin(exec, NULL, n_rows);

@@ -79,6 +79,7 @@ static void lay_experts(layout *l, const qwen35moe *m, size_t T, pass_buffers *b
     b->shared = lay_rows(l, T, fs, fs);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the buffers are written through */
 size_t pass_buffers_lay(const qwen35moe *m, size_t n_rows_max, size_t n_workers, uint8_t *base, pass_buffers *out) {
     layout l = {.base = base};
     const size_t H = m->params.n_embd;

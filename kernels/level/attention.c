@@ -95,7 +95,7 @@ static void range_scores(const ops_attention_args *a, size_t first, size_t n, fl
 
 /* Turns scores into terms exp(s - max) in place. */
 static void range_terms(float *scores, size_t n, partial *out) {
-    float largest = scores[0];
+    float largest = scores[0]; /* NOLINT(clang-analyzer-core.uninitialized.Assign): n >= 1 */
     for (size_t i = 1; i < n; i++) largest = scores[i] > largest ? scores[i] : largest;
     for (size_t i = 0; i < n; i++) scores[i] = numerics_exp(scores[i] - largest);
     out->largest = largest;
@@ -124,17 +124,26 @@ static void merge(partial *all, const partial *next, size_t dim) {
     for (size_t d = 0; d < dim; d++) all->acc[d] = fmaf(next->acc[d], f_next, all->acc[d] * f);
 }
 
+/* Range [first, first + n) of all heads into out; scores: working space. */
+static void range_attend(const ops_attention_args *a, size_t first, size_t n, float scores[][OPS_KEY_RANGE_TOKENS],
+                         partial *out) {
+    range_scores(a, first, n, scores);
+    for (size_t h = 0; h < a->n_heads; h++) range_terms(scores[h], n, &out[h]);
+    range_values(a, first, n, scores, out);
+}
+
+static size_t range_keys(const ops_attention_args *a, size_t first) {
+    const size_t left = a->n_keys - first;
+    return left < OPS_KEY_RANGE_TOKENS ? left : OPS_KEY_RANGE_TOKENS;
+}
+
 void KERNEL(ops_attention)(const ops_attention_args *a) {
     float scores[OPS_HEADS_PER_CALL_MAX][OPS_KEY_RANGE_TOKENS];
     partial all[OPS_HEADS_PER_CALL_MAX], next[OPS_HEADS_PER_CALL_MAX];
-    for (size_t first = 0; first < a->n_keys; first += OPS_KEY_RANGE_TOKENS) {
-        const size_t left = a->n_keys - first;
-        const size_t n = left < OPS_KEY_RANGE_TOKENS ? left : OPS_KEY_RANGE_TOKENS;
-        partial *out = first == 0 ? all : next;
-        range_scores(a, first, n, scores);
-        for (size_t h = 0; h < a->n_heads; h++) range_terms(scores[h], n, &out[h]);
-        range_values(a, first, n, scores, out);
-        for (size_t h = 0; first > 0 && h < a->n_heads; h++) merge(&all[h], &next[h], a->dim);
+    range_attend(a, 0, range_keys(a, 0), scores, all);
+    for (size_t first = OPS_KEY_RANGE_TOKENS; first < a->n_keys; first += OPS_KEY_RANGE_TOKENS) {
+        range_attend(a, first, range_keys(a, first), scores, next);
+        for (size_t h = 0; h < a->n_heads; h++) merge(&all[h], &next[h], a->dim);
     }
     for (size_t h = 0; h < a->n_heads; h++) {
         float *y = a->out + h * a->out_stride;

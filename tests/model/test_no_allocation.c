@@ -16,6 +16,7 @@ void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc names them with two underscores */
 void *malloc(size_t n) {
     atomic_fetch_add(&n_allocations, 1);
     return __libc_malloc(n);
@@ -30,6 +31,7 @@ void *realloc(void *p, size_t n) {
     atomic_fetch_add(&n_allocations, 1);
     return __libc_realloc(p, n);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 static void tokens_allocate_nothing(void **state) {
     (void)state;

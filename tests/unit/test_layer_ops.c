@@ -425,7 +425,7 @@ static void delta_oracle(const delta_data *x, double *s, double *out) {
     for (size_t t = 0; t < x->n_rows; t++) {
         for (size_t j = 0; j < d; j++) {
             double p = 0, o = 0;
-            for (size_t i = 0; i < d; i++) p += (s[j * d + i] *= exp(x->g[t])) * x->k[t * d + i];
+            for (size_t i = 0; i < d; i++) p += (s[j * d + i] *= exp((double)x->g[t])) * x->k[t * d + i];
             const double correction = x->beta[t] * (x->v[t * d + j] - p);
             for (size_t i = 0; i < d; i++) o += (s[j * d + i] += correction * x->k[t * d + i]) * x->q[t * d + i];
             out[t * d + j] = o;
