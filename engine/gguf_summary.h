@@ -53,7 +53,7 @@ typedef struct gguf_summary {
 
 /* Per token: one row of the embedding, n_experts_used / n_experts of the experts, nothing of MTP (drafting apart), all
  * the rest. */
-void gguf_summarise(const gguf *g, gguf_summary *out);
+void gguf_summarise(const gguf *g, gguf_summary *s);
 
 const char *gguf_part_name(gguf_part part); /* static storage */
 

@@ -1,5 +1,6 @@
 #include "tools/model_list.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ convect_status model_list_add_kv(model_list *list, const char *key, gguf_type ty
     if (n_bytes) memcpy(block + n_key + 1, data, n_bytes);
     list->kvs[list->n_kv++] =
         (gguf_kv){{block, n_key}, type, element_type, n_elements, (const uint8_t *)block + n_key + 1, n_bytes};
-    return CONVECT_OK;
+    return CONVECT_OK; /* cppcheck-suppress memleak ; the list owns block */
 }
 
 convect_status model_list_add_u32(model_list *list, const char *key, uint32_t v, convect_error *err) {
@@ -128,12 +129,14 @@ static void cut_tensors(model_list *list, const layer_cut *cut) {
     size_t n = 0;
     for (size_t i = 0; i < list->n_tensors; i++) {
         list_tensor t = list->tensors[i];
-        unsigned layer;
-        int n_read = 0;
-        if (sscanf(t.name, "blk.%u.%n", &layer, &n_read) == 1 && n_read > 0) {
+        const char *name = list->tensors[i].name;
+        bool is_layer = strncmp(name, "blk.", 4) == 0 && isdigit((unsigned char)name[4]);
+        char *end = NULL;
+        size_t layer = is_layer ? strtoul(name + 4, &end, 10) : 0; /* too large: ULONG_MAX, no layer */
+        if (is_layer && *end == '.') {
             size_t target;
             if (!cut_target(cut, layer, &target)) continue;
-            (void)snprintf(t.name, sizeof t.name, "blk.%zu.%s", target, list->tensors[i].name + n_read);
+            (void)snprintf(t.name, sizeof t.name, "blk.%zu%s", target, end);
         }
         list->tensors[n++] = t;
     }

@@ -41,7 +41,7 @@ static convect_status write_list(const command_context *ctx, const model_list *l
                          .n_experts_used = model_list_number(list, "expert_used_count", 0),
                          .is_tied = !has_head(list)};
     cpu_pool *pool = NULL;
-    synth_result result;
+    synth_result result = {0};
     uint64_t start_ns = stats_now_ns();
     convect_status status = cpu_pool_create(option_u64(o, OPT_THREADS), &pool, err);
     bool is_quiet = option_flag(o, OPT_QUIET);
