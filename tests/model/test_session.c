@@ -1,6 +1,7 @@
 /* Bit-exactness of sessions: logits and hidden states do not depend on chunk size, resume point, snapshot restore,
  * thread count or kernel level; a step of n rows equals n single steps; rejected rows leave no trace. Every comparison
  * is of bytes, on two tiny models (F32; ten formats), with f16 and int8 KV. */
+#include "engine/session.h"
 #include "tests/model/session_fixture.h"
 
 typedef struct world {
@@ -196,6 +197,56 @@ static void proposals(world *w) {
     convect_session_destroy(s);
 }
 
+/* One row of a pass that serves two sessions: token of s at position p, its state from slot to slot. */
+static void mixed_row(convect_session *s, int32_t token, size_t p, size_t from, size_t to, size_t i, family_row *row,
+                      family_segment *segment) {
+    const int32_t at = (int32_t)p;
+    *row = (family_row){.token = token, .positions = {at, at, at}, .i_kv = p, .kv = &s->kv};
+    *segment = (family_segment){i, 1, state_pool_at(&s->states, from), state_pool_at(&s->states, to)};
+}
+
+/* Rows of two sequences in one pass, in turn: each as if its sequence were alone. */
+static void two_sequences(world *w) {
+    convect_session *a = fixture_session(w->model, 64, w->kv), *b = fixture_session(w->model, 64, w->kv);
+    const size_t n_embd = w->config->n_embd, n_bytes = n_embd * sizeof(float);
+    float *want = malloc(4 * n_bytes);
+    assert_non_null(want);
+    fixture_sync(a, w->text, 70);
+    fixture_sync(b, w->other, 129);
+    convect_error err = {0};
+    assert_int_equal(convect_session_step(a, w->text + 70, 2, &err), CONVECT_OK);
+    memcpy(want, convect_session_hidden(a, 0), 2 * n_bytes);
+    assert_int_equal(convect_session_step(b, w->other + 129, 2, &err), CONVECT_OK);
+    memcpy(want + 2 * n_embd, convect_session_hidden(b, 0), 2 * n_bytes);
+    family_row mixed[4];
+    family_segment segments[4];
+    mixed_row(a, w->text[70], 70, a->live, a->row_slots[0], 0, &mixed[0], &segments[0]);
+    mixed_row(b, w->other[129], 129, b->live, b->row_slots[0], 1, &mixed[1], &segments[1]);
+    mixed_row(a, w->text[71], 71, a->row_slots[0], a->row_slots[1], 2, &mixed[2], &segments[2]);
+    mixed_row(b, w->other[130], 130, b->row_slots[0], b->row_slots[1], 3, &mixed[3], &segments[3]);
+    const family_step step = {.kind = FAMILY_DECODE, .rows = mixed, .n_rows = 4, .segments = segments, .n_segments = 4};
+    const float *hidden = session_forward(a, &step);
+    assert_memory_equal(hidden, want, n_bytes);
+    assert_memory_equal(hidden + n_embd, want + 2 * n_embd, n_bytes);
+    assert_memory_equal(hidden + 2 * n_embd, want + n_embd, n_bytes);
+    assert_memory_equal(hidden + 3 * n_embd, want + 3 * n_embd, n_bytes);
+    /* an embedding row in place of its token: the same again */
+    float *embd = malloc(n_bytes);
+    assert_non_null(embd);
+    const struct gguf *g = convect_model_gguf(w->model);
+    const gguf_tensor *t = gguf_tensor_find(g, "token_embd.weight");
+    const format_id format = format_from_ggml(t->ggml_type);
+    kernel_table_get(KERNEL_LEVEL_REF)
+        ->dequantize[format](t->data + (size_t)w->text[71] * format_row_bytes(format, n_embd), n_embd, embd);
+    mixed[2].token = 0;
+    mixed[2].embd = embd;
+    hidden = session_forward(a, &step);
+    assert_memory_equal(hidden + 2 * n_embd, want + n_embd, n_bytes);
+    free(embd), free(want);
+    convect_session_destroy(a);
+    convect_session_destroy(b);
+}
+
 typedef struct seen_rows {
     world *w;
     size_t n;
@@ -236,6 +287,7 @@ static void run_all(const tiny_config *config, bool is_mixed, convect_kv_type kv
     snapshots(&w);
     rows(&w);
     proposals(&w);
+    two_sequences(&w);
     all_rows(&w);
     world_close(&w);
 }
