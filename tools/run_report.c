@@ -34,33 +34,28 @@ static bool fits_in_caches(const run_report *r) {
     return r->model.file_bytes <= r->read.cache_bytes;
 }
 
-typedef struct line {
-    char *text;
-    size_t n_bytes, cap;
-} line;
-
-CONVECT_PRINTF(2, 3) static void append(line *l, const char *fmt, ...) {
+CONVECT_PRINTF(4, 5) static void append(char *text, size_t n_bytes, size_t *n, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    const int n = vsnprintf(l->text + l->n_bytes, l->cap - l->n_bytes, fmt, args);
+    const int n_more = vsnprintf(text + *n, n_bytes - *n, fmt, args);
     va_end(args);
-    if (n > 0) l->n_bytes += (size_t)n < l->cap - l->n_bytes ? (size_t)n : l->cap - l->n_bytes - 1;
+    if (n_more > 0) *n += (size_t)n_more < n_bytes - *n ? (size_t)n_more : n_bytes - *n - 1;
 }
 
 void run_report_line(const run_report *r, char *out, size_t n_bytes) {
-    line l = {out, 0, n_bytes};
-    append(&l, "prompt %zu tokens, %.1f tok/s; answer %zu tokens", r->n_prompt, per_second(r->n_prompt, r->prompt_ns),
-           r->n_answer);
+    size_t n = 0;
+    append(out, n_bytes, &n, "prompt %zu tokens, %.1f tok/s; answer %zu tokens", r->n_prompt,
+           per_second(r->n_prompt, r->prompt_ns), r->n_answer);
     if (r->n_steps > 0) {
-        append(&l, ", %.1f tok/s; %.4g MB read per token, %.1f GB/s", per_second(r->n_steps, r->decode_ns),
-               run_report_bytes_per_token(r) / 1e6, decode_gb_per_s(r));
+        append(out, n_bytes, &n, ", %.1f tok/s; %.4g MB read per token, %.1f GB/s",
+               per_second(r->n_steps, r->decode_ns), run_report_bytes_per_token(r) / 1e6, decode_gb_per_s(r));
         if (r->read.gb_per_s > 0 && fits_in_caches(r))
-            append(&l, " (the weights fit in the caches; memory reads at %.1f GB/s)", r->read.gb_per_s);
+            append(out, n_bytes, &n, " (the weights fit in the caches; memory reads at %.1f GB/s)", r->read.gb_per_s);
         else if (r->read.gb_per_s > 0)
-            append(&l, " = %.0f %% of the %.1f GB/s this machine reads", 100 * decode_gb_per_s(r) / r->read.gb_per_s,
-                   r->read.gb_per_s);
+            append(out, n_bytes, &n, " = %.0f %% of the %.1f GB/s this machine reads",
+                   100 * decode_gb_per_s(r) / r->read.gb_per_s, r->read.gb_per_s);
     }
-    if (r->kv_type == CONVECT_KV_INT8) append(&l, "; KV int8, lossy");
+    if (r->kv_type == CONVECT_KV_INT8) append(out, n_bytes, &n, "; KV int8, lossy");
 }
 
 static void add_text(struct json_object *o, const char *key, const char *text) {
