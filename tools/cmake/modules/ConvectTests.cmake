@@ -44,6 +44,7 @@ target_link_libraries(logits_dump PRIVATE convect_engine)
 if(CONVECT_HAVE_CMOCKA)
   convect_tests(unit unit 300)
   convect_tests(model model 900)
+  convect_tests(slow slow 1800)
   if(CONVECT_HAVE_CUDA)
     convect_cuda_library(convect_cuda_probe ${CMAKE_SOURCE_DIR}/tests/gpu) # device functions for the tests
     convect_tests(gpu gpu 300 convect_cuda_probe)
