@@ -49,6 +49,7 @@ typedef struct family_exec {
     const kernel_table *kernels;
     const kernel_ops *ops;
     uint8_t *scratch;
+    size_t scratch_bytes;
     size_t n_rows_max;
 } family_exec;
 

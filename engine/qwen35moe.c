@@ -91,7 +91,9 @@ static void region_output_norm(const pass *p, size_t i_worker, size_t n_workers)
 
 static pass pass_begin(const family_exec *exec, const family_step *step, size_t n_rows) {
     pass p = {.model = exec->weights, .exec = exec, .step = step, .n_rows = n_rows};
-    (void)pass_buffers_lay(p.model, exec->n_rows_max, cpu_pool_size(exec->pool), exec->scratch, &p.b);
+    arena a;
+    arena_wrap(&a, exec->scratch, exec->scratch_bytes);
+    pass_buffers_lay(p.model, exec->n_rows_max, cpu_pool_size(exec->pool), &a, &p.b);
     return p;
 }
 
@@ -149,8 +151,11 @@ static const state_layout *state(const void *weights) {
 }
 
 static size_t scratch_bytes(const void *weights, size_t n_rows_max, size_t n_workers) {
+    arena a;
     pass_buffers b;
-    return pass_buffers_lay(weights, n_rows_max, n_workers, NULL, &b);
+    arena_measure(&a);
+    pass_buffers_lay(weights, n_rows_max, n_workers, &a, &b);
+    return arena_peak_bytes(&a);
 }
 
 const family family_qwen35moe = {.architecture = "qwen35moe",

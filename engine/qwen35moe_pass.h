@@ -4,6 +4,7 @@
 #ifndef CONVECT_ENGINE_QWEN35MOE_PASS_H
 #define CONVECT_ENGINE_QWEN35MOE_PASS_H
 
+#include "engine/base/arena.h"
 #include "engine/qwen35moe.h"
 
 /* A row's activation record beside its f32 values. */
@@ -54,8 +55,8 @@ typedef struct pass {
     pass_buffers b;
 } pass;
 
-/* Lays the buffers out from base (NULL: only measures). Returns the bytes needed. */
-size_t pass_buffers_lay(const qwen35moe *m, size_t n_rows_max, size_t n_workers, uint8_t *base, pass_buffers *out);
+/* Takes the buffers from an arena: a measuring one first, then one over the scratch. */
+void pass_buffers_lay(const qwen35moe *m, size_t n_rows_max, size_t n_workers, arena *a, pass_buffers *out);
 
 /* Regions. pass_run_rows runs fn once on the caller if there is one row: a fork costs more than the work. */
 typedef void (*pass_fn)(const pass *p, size_t i_worker, size_t n_workers);

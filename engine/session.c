@@ -80,8 +80,8 @@ static convect_status allocate(convect_session *s, const session_plan *p, convec
     if (status == CONVECT_OK)
         status = state_pool_init(&s->states, m->family->state(m->weights), N_SLOTS_FIXED + p->n_snapshots, err);
     if (status != CONVECT_OK) return status;
-    s->scratch_bytes = (size_t)p->sizes.scratch_bytes;
-    s->exec.scratch = pages_alloc(s->scratch_bytes);
+    s->exec.scratch_bytes = (size_t)p->sizes.scratch_bytes;
+    s->exec.scratch = pages_alloc(s->exec.scratch_bytes);
     s->output_bytes = output_floats(m, p) * sizeof(float);
     s->outputs = pages_alloc(s->output_bytes);
     s->rows = calloc(p->n_rows, sizeof *s->rows);
@@ -90,7 +90,7 @@ static convect_status allocate(convect_session *s, const session_plan *p, convec
     if (s->exec.scratch && s->outputs && s->rows && s->tokens && s->snapshots) return CONVECT_OK;
     return convect_fail(err, CONVECT_NO_FIT,
                         "no memory for a prefill chunk of %zu tokens (%zu MiB); use a smaller chunk", p->n_chunk,
-                        s->scratch_bytes >> 20);
+                        s->exec.scratch_bytes >> 20);
 }
 
 static void lay_outputs(convect_session *s) {
@@ -126,6 +126,7 @@ convect_status convect_session_create(convect_model *model, const convect_sessio
                             .kernels = model->kernels,
                             .ops = model->ops,
                             .scratch = s->exec.scratch,
+                            .scratch_bytes = s->exec.scratch_bytes,
                             .n_rows_max = p.n_rows};
     lay_outputs(s);
     s->grid.slot = STATE_NONE;
@@ -139,7 +140,7 @@ void convect_session_destroy(convect_session *s) {
     if (!s) return;
     kv_deinit(&s->kv);
     state_pool_deinit(&s->states);
-    pages_free(s->exec.scratch, s->scratch_bytes);
+    pages_free(s->exec.scratch, s->exec.scratch_bytes);
     pages_free(s->outputs, s->output_bytes);
     free(s->rows);
     free(s->tokens);

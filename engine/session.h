@@ -29,7 +29,6 @@ struct convect_session {
     kv_cache kv;
     state_pool states;
     family_exec exec;
-    size_t scratch_bytes;
     family_row *rows; /* [exec.n_rows_max] owned */
     int32_t *tokens;  /* [n_ctx] owned */
     size_t n_tokens, n_kv, n_prefilled;

@@ -27,13 +27,18 @@ convect_status arena_create(arena *a, size_t n_bytes, convect_error *err) {
         return convect_fail(err, CONVECT_NO_FIT, "the system refuses %zu MiB of memory: %s", n_bytes >> 20,
                             strerror(errno));
     a->data = data;
+    a->is_owner = true;
     a->cap_bytes = n_bytes;
     POISON(a->data, n_bytes);
     return CONVECT_OK;
 }
 
+void arena_wrap(arena *a, void *memory, size_t n_bytes) {
+    *a = (arena){.data = memory, .cap_bytes = n_bytes};
+}
+
 void arena_destroy(arena *a) {
-    if (a->data) {
+    if (a->is_owner) {
         UNPOISON(a->data, a->cap_bytes);
         CONVECT_CHECK(munmap(a->data, a->cap_bytes) == 0);
     }
@@ -52,7 +57,7 @@ void *arena_push(arena *a, size_t n_bytes, size_t align) {
     a->used_bytes = end;
     if (end > a->peak_bytes) a->peak_bytes = end;
     if (!a->data) return NULL;
-    UNPOISON(a->data + off, n_bytes);
+    if (a->is_owner) UNPOISON(a->data + off, n_bytes);
     return a->data + off;
 }
 
@@ -68,7 +73,7 @@ size_t arena_mark(const arena *a) {
 
 void arena_rewind(arena *a, size_t mark) {
     CONVECT_CHECK(mark <= a->used_bytes);
-    if (a->data) POISON(a->data + mark, a->used_bytes - mark);
+    if (a->is_owner) POISON(a->data + mark, a->used_bytes - mark);
     a->used_bytes = mark;
 }
 

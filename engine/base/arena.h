@@ -34,10 +34,11 @@ extern "C" {
 #endif
 
 typedef struct arena {
-    uint8_t *data;     /* page-aligned; owned; NULL while measuring */
+    uint8_t *data;     /* NULL while measuring */
     size_t cap_bytes;  /* SIZE_MAX while measuring */
     size_t used_bytes; /* handed out, padding included */
     size_t peak_bytes; /* highest used_bytes so far */
+    bool is_owner;     /* of data: taken by arena_create */
 } arena;
 
 /* Starts an arena that owns nothing and hands out NULL. */
@@ -46,6 +47,11 @@ void arena_measure(arena *a);
 /* Takes n_bytes of zeroed memory from the system (not from malloc), in place of whatever *a said before. NO_FIT if the
  * system refuses. Memory is first touched by whoever writes it first. */
 convect_status arena_create(arena *a, size_t n_bytes, convect_error *err) CONVECT_MUST_CHECK;
+
+/* Starts an arena over memory that somebody else owns and that outlives it; align it to what will be pushed. Never
+ * poisoned: the owner may lay it out anew. Needs no destroy. */
+void arena_wrap(arena *a, void *memory, size_t n_bytes);
+
 void arena_destroy(arena *a); /* measuring and zeroed arenas are fine */
 
 /* Hands out n_bytes aligned to align (a power of two up to 4096; less than ARENA_ALIGN_MIN counts as that). Contents

@@ -108,7 +108,9 @@ static void zsh_script(const option_table *table, FILE *out) {
             if (is_of(&table->rows[k], &table->commands[i])) zsh_row(&table->rows[k], out);
         fputs(" \\\n            '--help[show help]' '*:file:_files' ;;\n", out);
     }
-    fprintf(out, "    esac\n}\ncompdef _%s %s\n", name, name);
+    /* as an autoloaded file of fpath the text is the function's first call; sourced, it registers the function */
+    fprintf(out, "    esac\n}\nif [[ $funcstack[1] == _%s ]]; then\n    _%s \"$@\"\nelse\n    compdef _%s %s\nfi\n",
+            name, name, name, name);
 }
 
 /* ---- fish ---- */

@@ -58,6 +58,17 @@ void option_print_overview(const option_table *table, FILE *out) {
     fprintf(out, "\n\"%s COMMAND --help\" lists the options of a command.\n", table->program);
 }
 
+static void print_env_note(const option_table *table, const option_command *command, FILE *out) {
+    for (size_t i = 0; i < table->n_rows; i++) {
+        if (!is_of(&table->rows[i], command)) continue;
+        char env[64];
+        option_env_name(table, &table->rows[i], env);
+        fprintf(out, "\nEach option has an environment variable (--%s: %s); the command line wins.\n",
+                table->rows[i].name, env);
+        return;
+    }
+}
+
 void option_print_help(const option_table *table, const option_command *command, FILE *out) {
     fprintf(out, "usage: %s %s [options]%s%s\n\n", table->program, command->name, command->args[0] ? " " : "",
             command->args);
@@ -66,10 +77,7 @@ void option_print_help(const option_table *table, const option_command *command,
     for (size_t i = 0; i < table->n_rows; i++)
         if (is_of(&table->rows[i], command)) print_row(&table->rows[i], out);
     fprintf(out, "  -h, --help              show this text\n");
-    fprintf(out,
-            "\nAn option may also be set by the environment: --log-level by %sLOG_LEVEL, and so on; the command\n"
-            "line wins. \"--\" ends the options.\n",
-            table->env_prefix);
+    print_env_note(table, command, out);
 }
 
 /* ---- manual page ---- */

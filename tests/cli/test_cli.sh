@@ -46,6 +46,7 @@ prints 'usage: convect COMMAND' --help
 prints 'usage: convect COMMAND' -h
 prints 'usage: convect COMMAND' help
 prints 'usage: convect version [options]' version --help
+prints 'environment variable (--json: CONVECT_JSON)' version --help
 prints 'usage: convect version [options]' help version
 prints 'convect ' version
 prints 'convect ' --version
@@ -84,8 +85,10 @@ for shell in bash zsh fish; do
 done
 if command -v bash >/dev/null; then
     "$convect" completion bash >"$work/complete"
+    "$convect" completion zsh >"$work/zsh"
     got=$(bash -c '. "$1"; COMP_WORDS=(convect version --log-level wa) COMP_CWORD=3; _convect; echo "${COMPREPLY[*]}"' - "$work/complete")
     [ "$got" = warn ] || fail "bash completes --log-level wa to '$got'"
+    grep -q 'funcstack' "$work/zsh" || fail "the zsh script does not serve as an autoloaded function"
     got=$(bash -c '. "$1"; COMP_WORDS=(convect version --js) COMP_CWORD=2; _convect; echo "${COMPREPLY[*]}"' - "$work/complete")
     [ "$got" = --json ] || fail "bash completes --js to '$got'"
 fi

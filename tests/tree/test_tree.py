@@ -26,7 +26,7 @@ BELOW = {
 PROGRAMS = ["tools", "tests", "bench"]
 for _program in PROGRAMS:
     BELOW[_program] = ["engine", "offload", "cpu", "gpu", "kernels", "engine/base"]
-BELOW["tests"] = BELOW["tests"] + ["tools"]  # tests reach what a command is made of
+BELOW["tests"] = BELOW["tests"] + ["tools"]  # one way only: unit tests reach the parts a command is made of
 LIBRARIES = [folder for folder in BELOW if folder not in PROGRAMS]
 
 BANNED = {  # call: where it is allowed all the same
@@ -274,6 +274,8 @@ PLANTED = [  # check, file, its text (None: delete it)
     (check_includes, "gpu/a.c", '#include "cpu/pool.h"\n'),
     (check_includes, "offload/a.c", '#include "engine/gguf.h"\n'),
     (check_includes, "tests/unit/test_b.c", '#include "bench/main.h"\n'),
+    (check_includes, "tools/b.c", '#include "tests/unit/test_a.c"\n'),
+    (check_includes, "bench/b.c", '#include "tools/main.c"\n'),
     (check_includes, "engine/a.c", '#include "gguf.h"\n'),
     (check_includes, "engine/a.c", '#include "../engine/gguf.h"\n'),
     (check_includes, "engine/a.c", "#include <engine/gguf.h>\n"),

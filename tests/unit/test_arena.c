@@ -45,6 +45,22 @@ static void measure_then_take(void **state) {
     arena_destroy(&a); /* harmless */
 }
 
+static void borrowed_memory(void **state) {
+    (void)state;
+    static _Alignas(4096) uint8_t memory[3 * 4096];
+    arena a;
+    parts p;
+    arena_wrap(&a, memory, sizeof memory);
+    layout(&a, &p);
+    assert_ptr_equal(p.a, memory);
+    arena_rewind(&a, 0);
+    memory[0] = 1; /* not poisoned */
+    layout(&a, &p);
+    assert_ptr_equal(p.a, memory);
+    assert_int_equal(p.a[0], 1);
+    arena_destroy(&a);
+}
+
 static void rewind_keeps_the_peak(void **state) {
     (void)state;
     arena a;
@@ -119,7 +135,8 @@ static void refusal_is_an_error(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(measure_then_take), cmocka_unit_test(rewind_keeps_the_peak),
-                                       cmocka_unit_test(bugs_abort), cmocka_unit_test(refusal_is_an_error)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(measure_then_take), cmocka_unit_test(borrowed_memory),
+                                       cmocka_unit_test(rewind_keeps_the_peak), cmocka_unit_test(bugs_abort),
+                                       cmocka_unit_test(refusal_is_an_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
