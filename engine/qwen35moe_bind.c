@@ -70,8 +70,8 @@ static convect_status bind_deltanet(qwen35moe *m, size_t i_block, qwen35moe_delt
     TRY(bind_matrices(&m->tensors, i_block, want, sizeof want / sizeof want[0], err));
     TRY(bind_conv(m, i_block, &d->conv, err));
     TRY(bind_vector(&m->tensors, i_block, "ssm_a", nv, &d->a, err));
-    const bool has_bias = binder_has(&m->tensors, binder_layer_name(i_block, "ssm_dt.bias").text);
-    TRY(bind_vector(&m->tensors, i_block, has_bias ? "ssm_dt.bias" : "ssm_dt", nv, &d->dt, err)); /* Ollama's name */
+    const bool is_bare = binder_has(&m->tensors, binder_layer_name(i_block, "ssm_dt").text); /* Ollama's name */
+    TRY(bind_vector(&m->tensors, i_block, is_bare ? "ssm_dt" : "ssm_dt.bias", nv, &d->dt, err));
     TRY(bind_vector(&m->tensors, i_block, "ssm_norm.weight", p->state_dim, &d->norm, err));
     d->conv_off = state_layout_add(&m->state, STATE_CONV, i_block, (p->n_taps - 1) * n_channels * sizeof(float));
     d->s_off = state_layout_add(&m->state, STATE_DELTA, i_block, value_dim * p->state_dim * sizeof(float));
