@@ -45,7 +45,7 @@ static convect_status plan_model(const command_context *ctx, const convect_model
     convect_model_info info;
     plan p;
     convect_model_describe(model, &info);
-    const convect_session_options options = session_options_of(o);
+    const convect_session_options options = session_options_of(o, &info);
     const model_plan_limits limits = plan_limits_of(o);
     convect_status status = model_plan(model, &options, &limits, &p, err);
     if (status && status != CONVECT_NO_FIT) return status;

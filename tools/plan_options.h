@@ -6,12 +6,15 @@
 #include "engine/model_plan.h"
 #include "tools/commands.h"
 
-/* --ctx, --kv, --chunk. */
-static inline convect_session_options session_options_of(const option_values *o) {
+/* --ctx (its default at most what the model knows), --kv, --chunk. */
+static inline convect_session_options session_options_of(const option_values *o, const convect_model_info *model) {
     static const convect_kv_type kv_types[] = {CONVECT_KV_F16, CONVECT_KV_INT8}; /* the words of --kv */
-    return (convect_session_options){.n_ctx_tokens = option_u64(o, OPT_CTX),
-                                     .kv_type = kv_types[option_choice(o, OPT_KV)],
-                                     .prefill_chunk_tokens = option_u64(o, OPT_CHUNK)};
+    convect_session_options options = {.n_ctx_tokens = (size_t)option_u64(o, OPT_CTX),
+                                       .kv_type = kv_types[option_choice(o, OPT_KV)],
+                                       .prefill_chunk_tokens = (size_t)option_u64(o, OPT_CHUNK)};
+    if (!option_is_explicit(o, OPT_CTX) && options.n_ctx_tokens > model->n_ctx_max_tokens)
+        options.n_ctx_tokens = model->n_ctx_max_tokens;
+    return options;
 }
 
 /* --ctx as given is a hard constraint, its default is not; --ram always is. */

@@ -14,6 +14,7 @@
 #include "engine/sampler.h"
 #include "engine/tokenizer.h"
 #include "tools/commands.h"
+#include "tools/plan_options.h"
 #include "tools/interrupt.h"
 #include "tools/progress.h"
 #include "tools/run_report.h"
@@ -103,17 +104,20 @@ static convect_status open_model(run_job *job, convect_error *err) {
 }
 
 static convect_status open_session(run_job *job, convect_error *err) {
-    static const convect_kv_type kv_types[] = {CONVECT_KV_F16, CONVECT_KV_INT8}; /* in the order of --kv */
     const option_values *o = job->ctx->options;
     run_report *r = &job->report;
-    convect_session_options options = {.n_ctx_tokens = (size_t)option_u64(o, OPT_CTX),
-                                       .kv_type = kv_types[option_choice(o, OPT_KV)],
-                                       .prefill_chunk_tokens = (size_t)option_u64(o, OPT_CHUNK)};
-    if (!option_is_explicit(o, OPT_CTX) && options.n_ctx_tokens > r->model.n_ctx_max_tokens)
-        options.n_ctx_tokens = r->model.n_ctx_max_tokens;
+    convect_session_options options = session_options_of(o, &r->model);
+    const model_plan_limits limits = plan_limits_of(o);
+    plan p;
     r->kv_type = options.kv_type;
     r->chunk_tokens = options.prefill_chunk_tokens;
-    convect_status status = convect_session_measure(job->model, &options, &r->session, err);
+    convect_status status = model_plan(job->model, &options, &limits, &p, err);
+    if (status != CONVECT_OK) return status;
+    if (p.n_ctx_tokens < options.n_ctx_tokens)
+        convect_log_write(job->ctx->log, CONVECT_LOG_WARN, "context lowered from %zu to %zu tokens to fit into %.2f GB",
+                          options.n_ctx_tokens, p.n_ctx_tokens, (double)p.ram_bytes / 1e9);
+    options.n_ctx_tokens = p.n_ctx_tokens;
+    status = convect_session_measure(job->model, &options, &r->session, err);
     if (status == CONVECT_OK) status = convect_session_create(job->model, &options, &job->session, err);
     return status;
 }

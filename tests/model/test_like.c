@@ -92,6 +92,21 @@ static void run_eight_tokens(convect_model *model, size_t n_vocab) {
     token_list_free(&ids);
 }
 
+/* plan and run refuse what does not fit with exit code 5, and run what does. */
+static void the_programs_obey_the_plan(void) {
+    const char *const plan_ok[] = {CONVECT_BINARY, "plan", "m.gguf", "--json", NULL};
+    const char *const plan_small[] = {CONVECT_BINARY, "plan", "m.gguf", "--ram", "2GiB", "--json", NULL};
+    const char *const run_small[] = {CONVECT_BINARY, "run", "m.gguf", "hi", "--ram", "2GiB", "-n", "1", NULL};
+    const char *const run_lowered[] = {CONVECT_BINARY, "run", "m.gguf", "hi", "--ram", "2.52GiB", "-n", "4", NULL};
+    const char *const run_fixed[] = {CONVECT_BINARY, "run",    "m.gguf", "hi", "--ram", "2.52GiB",
+                                     "--ctx",        "262144", "-n",     "4",  NULL};
+    assert_int_equal(process_run(plan_ok, "out.gguf.txt", NULL), 0);
+    assert_int_equal(process_run(plan_small, "out.gguf.txt", "err.gguf.txt"), 5);
+    assert_int_equal(process_run(run_small, "out.gguf.txt", "err.gguf.txt"), 5);
+    assert_int_equal(process_run(run_lowered, "out.gguf.txt", "err.gguf.txt"), 0);
+    assert_int_equal(process_run(run_fixed, "out.gguf.txt", "err.gguf.txt"), 5);
+}
+
 static void make_and_run(const char *list, const char *opened, size_t n_mtp, size_t n_vocab) {
     char json[512];
     char vocab[32];
@@ -113,6 +128,7 @@ static void make_and_run(const char *list, const char *opened, size_t n_mtp, siz
     print_message("%s: %.2f GB, %.1f MB a token\n", list, (double)info.file_bytes / 1e9,
                   (double)info.weight_bytes_per_token / 1e6);
     convect_model_close(model);
+    if (n_vocab == 248320) the_programs_obey_the_plan();
     remove_files();
 }
 

@@ -141,13 +141,14 @@ static void write_vocab(const char *path, const synth_vocab *v) {
 static void vocabulary_tokenises_any_text(void **state) {
     (void)state;
     static const char text[] = "Hello the w\xc3\xb6rld, \xe6\x97\xa5\xe6\x9c\xac 123\n\t\xff\x00 end<think>";
-    synth_vocab v;
-    gguf *g;
-    tokenizer *t;
+    synth_vocab v = {0};
+    gguf *g = NULL;
+    tokenizer *t = NULL;
     token_list ids = {0};
     char path[] = "/tmp/convect-vocab-XXXXXX";
     convect_error err = {0};
-    assert_true(mkstemp(path) >= 0);
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && close(fd) == 0);
     assert_int_equal(synth_vocab_make(2048, &v, &err), CONVECT_OK);
     write_vocab(path, &v);
     if (gguf_open(path, &g, &err) || tokenizer_create(g, &t, &err)) fail_msg("%s", err.text);
