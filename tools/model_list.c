@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "engine/base/check.h"
-#include "engine/mix.h"
 
 void model_list_free(model_list *list) {
     for (size_t i = 0; i < list->n_kv; i++) {
@@ -138,12 +137,6 @@ static void cut_tensors(model_list *list, const layer_cut *cut) {
             size_t target;
             if (!cut_target(cut, layer, &target)) continue;
             (void)snprintf(t.name, sizeof t.name, "blk.%zu%s", target, end);
-        size_t layer;
-        if (mix_layer_of(t.name, &layer)) {
-            size_t target;
-            if (!cut_target(cut, layer, &target)) continue;
-            const char *stem = strchr(list->tensors[i].name + strlen("blk."), '.'); /* there: it names a layer */
-            (void)snprintf(t.name, sizeof t.name, "blk.%zu%s", target, stem);
         }
         list->tensors[n++] = t;
     }

@@ -97,8 +97,8 @@ static void the_programs_obey_the_plan(void) {
     const char *const plan_ok[] = {CONVECT_BINARY, "plan", "m.gguf", "--json", NULL};
     const char *const plan_small[] = {CONVECT_BINARY, "plan", "m.gguf", "--ram", "2GiB", "--json", NULL};
     const char *const run_small[] = {CONVECT_BINARY, "run", "m.gguf", "hi", "--ram", "2GiB", "-n", "1", NULL};
-    const char *const run_lowered[] = {CONVECT_BINARY, "run", "m.gguf", "hi", "--ram", "2.52GiB", "-n", "4", NULL};
-    const char *const run_fixed[] = {CONVECT_BINARY, "run",    "m.gguf", "hi", "--ram", "2.52GiB",
+    const char *const run_lowered[] = {CONVECT_BINARY, "run", "m.gguf", "hi", "--ram", "2.42GiB", "-n", "4", NULL};
+    const char *const run_fixed[] = {CONVECT_BINARY, "run",    "m.gguf", "hi", "--ram", "2.42GiB",
                                      "--ctx",        "262144", "-n",     "4",  NULL};
     assert_int_equal(process_run(plan_ok, "out.gguf.txt", NULL), 0);
     assert_int_equal(process_run(plan_small, "out.gguf.txt", "err.gguf.txt"), 5);
