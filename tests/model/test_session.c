@@ -129,6 +129,23 @@ static void snapshots(world *w) {
     convect_session_destroy(s);
 }
 
+/* What steps wrote is history only after prefill wrote it again: a state that steps brought to a grid position, and
+ * keys that steps wrote below an older grid point, are no places to resume from. */
+static void steps_are_no_history(world *w) {
+    convect_session *s = fixture_session(w->model, 64, w->kv);
+    convect_error err = {0};
+    check_sync(w, s, 60);
+    fixture_step(s, w->text + 60, 4, 4);
+    check_sync(w, s, 100);
+    check_sync(w, s, 64);
+    assert_int_equal(convect_session_snapshot_save(s, 0, &err), CONVECT_OK);
+    check_sync(w, s, 130); /* the last grid point is 128 now */
+    assert_int_equal(convect_session_snapshot_restore(s, 0, &err), CONVECT_OK);
+    for (size_t p = 64; p < 136; p += 8) fixture_step(s, w->text + p, 8, 8);
+    check_sync(w, s, 200);
+    convect_session_destroy(s);
+}
+
 #define N_STEPS 12
 
 /* Steps of n rows, of which some are rejected, against single steps. */
@@ -285,6 +302,7 @@ static void run_all(const tiny_config *config, bool is_mixed, convect_kv_type kv
     levels(&w);
     resumes(&w);
     snapshots(&w);
+    steps_are_no_history(&w);
     rows(&w);
     proposals(&w);
     two_sequences(&w);
