@@ -105,8 +105,9 @@ void convect_session_destroy(convect_session *session); /* NULL is fine */
 convect_status convect_session_sync(convect_session *session, const int32_t *tokens, size_t n_tokens,
                                     convect_progress progress, void *user, convect_error *err) CONVECT_MUST_CHECK;
 
-/* Called for each position that sync_all prefills, in order; pointers are valid during the call. */
-typedef void (*convect_row_callback)(void *user, size_t position, const float *logits, const float *hidden);
+/* Called for each position that sync_all prefills, in order; pointers are valid during the call. Return false to stop
+ * (CONVECT_CANCELLED). */
+typedef bool (*convect_row_callback)(void *user, size_t position, const float *logits, const float *hidden);
 
 /* As convect_session_sync, and hands out logits [n_vocab] and hidden [n_embd] of every position from the first one. It
  * keeps nothing of the old timeline, so that all positions are seen. For teacher-forced evaluation. */

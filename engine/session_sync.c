@@ -68,16 +68,19 @@ static const float *run_chunk(convect_session *s, const int32_t *tokens, size_t 
     return hidden;
 }
 
-/* Logits of all n rows in blocks of a step's size; the values do not depend on the block. */
-static void report_rows(convect_session *s, const float *hidden, size_t n, const sync_watch *watch) {
+/* Logits of all n rows in blocks of a step's size; the values do not depend on the block. False if the watcher wants
+ * no more. */
+static bool report_rows(convect_session *s, const float *hidden, size_t n, const sync_watch *watch) {
     const size_t H = s->model->info.n_embd, first = s->n_tokens - n;
     for (size_t t = 0; t < n; t += CONVECT_STEP_ROWS_MAX) {
         const size_t n_rows = n - t < CONVECT_STEP_ROWS_MAX ? n - t : CONVECT_STEP_ROWS_MAX;
         session_output(s, hidden + t * H, n_rows);
         for (size_t i = 0; i < n_rows; i++) {
-            watch->on_row(watch->user, first + t + i, convect_session_logits(s, i), convect_session_hidden(s, i));
+            if (!watch->on_row(watch->user, first + t + i, convect_session_logits(s, i), convect_session_hidden(s, i)))
+                return false;
         }
     }
+    return true;
 }
 
 /* Prefills tokens[n_tokens..n): the timeline is on the grid and equals the tokens so far. */
@@ -88,7 +91,8 @@ static convect_status prefill(convect_session *s, const int32_t *tokens, size_t 
         const size_t left = n - s->n_tokens, n_rows = left < s->n_chunk ? left : s->n_chunk;
         const float *hidden = run_chunk(s, tokens + s->n_tokens, n_rows);
         s->has_output = false;
-        if (watch->on_row) report_rows(s, hidden, n_rows, watch);
+        if (watch->on_row && !report_rows(s, hidden, n_rows, watch))
+            return convect_fail(err, CONVECT_CANCELLED, "interrupted after %zu of %zu tokens", s->n_tokens, n);
         if (s->n_tokens == n) {
             session_output(s, hidden + (n_rows - 1) * s->model->info.n_embd, 1);
             s->has_output = true;

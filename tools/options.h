@@ -15,6 +15,9 @@
 #define COMMAND_VERSION    (UINT64_C(1) << 6)
 #define COMMAND_COMPLETION (UINT64_C(1) << 7)
 #define COMMAND_MAN        (UINT64_C(1) << 8)
+#define COMMAND_PPL        (UINT64_C(1) << 9)
+#define COMMAND_CHECK      (UINT64_C(1) << 10)
+#define COMMAND_DOCTOR     (UINT64_C(1) << 11)
 #define COMMAND_ALL        (~UINT64_C(0))
 
 /* clang-format off */
@@ -43,14 +46,16 @@
     /* memory and machine */                                                                                           \
     X(OPT_CTX, "ctx", 0, U64, "N", "8192", "64..16777216", COMMAND_RUN | COMMAND_PLAN,                                 \
       "room for prompt and answer, in tokens; the default shrinks to what the model has")                              \
-    X(OPT_KV, "kv", 0, CHOICE, "TYPE", "f16", "f16|int8", COMMAND_RUN | COMMAND_PLAN, "type of the KV cache")          \
+    X(OPT_KV, "kv", 0, CHOICE, "TYPE", "f16", "f16|int8", COMMAND_RUN | COMMAND_PLAN | COMMAND_PPL,                    \
+      "type of the KV cache; int8 is lossy")          \
     X(OPT_RAM, "ram", 0, SIZE, "SIZE", NULL, "1MiB..1024TiB", COMMAND_RUN | COMMAND_PLAN,                              \
       "RAM to fit into instead of what is available")                                                                  \
-    X(OPT_CHUNK, "chunk", 0, U64, "N", "512", "64..65536 step 64", COMMAND_RUN | COMMAND_PLAN,                         \
+    X(OPT_CHUNK, "chunk", 0, U64, "N", "512", "64..65536 step 64", COMMAND_RUN | COMMAND_PLAN | COMMAND_PPL,           \
       "tokens of a prefill chunk; changes speed only")                                                                 \
     X(OPT_THREADS, "threads", 't', U64, "N", "0", "0..1024",                                                           \
-      COMMAND_RUN | COMMAND_QUANTIZE | COMMAND_SYNTH, "worker threads; 0 is one per physical core")                    \
-    X(OPT_CPU_LEVEL, "cpu-level", 0, CHOICE, "LEVEL", "auto", "auto|ref|avx2", COMMAND_RUN,                            \
+      COMMAND_RUN | COMMAND_QUANTIZE | COMMAND_SYNTH | COMMAND_PPL | COMMAND_CHECK,                                    \
+      "worker threads; 0 is one per physical core")                                                                    \
+    X(OPT_CPU_LEVEL, "cpu-level", 0, CHOICE, "LEVEL", "auto", "auto|ref|avx2", COMMAND_RUN | COMMAND_PPL,              \
       "highest instruction set to use; changes speed only")                                                            \
     /* files */                                                                                                        \
     X(OPT_MIX, "mix", 0, CHOICE, "MIX", "q4_k_m", "q8_0|q6_k|q4_k_m|ud-q4|q2_k", COMMAND_QUANTIZE,                     \
@@ -64,15 +69,35 @@
     X(OPT_VOCAB, "vocab", 0, U64, "N", NULL, "512..400000", COMMAND_SYNTH, "cut the vocabulary to N tokens")            \
     X(OPT_SKEW, "skew", 0, F64, "S", "0", "0..4", COMMAND_SYNTH,                                                       \
       "exponent of the Zipf law of expert popularity; 0 is uniform")                                                   \
+    /* measuring and checking */                                                                                       \
+    X(OPT_FILE, "file", 'f', PATH, "FILE", NULL, NULL, COMMAND_PPL, "text to predict; - is standard input")            \
+    X(OPT_VERIFY, "verify", 0, PATH, "FILE", NULL, NULL, COMMAND_QUANTIZE,                                             \
+      "afterwards compare the result with its source on this text: KL divergence and top-1 agreement")                 \
+    X(OPT_WINDOW, "ctx", 0, U64, "N", "512", "64..16777216", COMMAND_PPL | COMMAND_QUANTIZE,                           \
+      "tokens of a window of the text")                                                                                \
+    X(OPT_TEXT_SPECIAL, "special", 0, FLAG, NULL, NULL, NULL, COMMAND_PPL | COMMAND_QUANTIZE, \
+      "read control tokens in the text as such instead of as plain text")                                              \
+    X(OPT_SAVE_LOGITS, "save-logits", 0, PATH, "FILE", NULL, NULL, COMMAND_PPL,                                        \
+      "write the distribution at each position to FILE, for --kl")                                                     \
+    X(OPT_KL, "kl", 0, PATH, "BASE", NULL, NULL, COMMAND_PPL,                                                          \
+      "compare with the distributions that --save-logits wrote to BASE")                                               \
+    X(OPT_TOP, "top", 0, U64, "N", "1024", "0..16777216", COMMAND_PPL | COMMAND_QUANTIZE,                              \
+      "most likely tokens to store a position, the rest as one sum; 0 stores all")                                     \
+    X(OPT_CHANGES, "changes", 0, U64, "N", "20", "0..1000000", COMMAND_PPL | COMMAND_QUANTIZE,                         \
+      "most changes of the most likely token to list")                                                                 \
+    X(OPT_FULL, "full", 0, FLAG, NULL, NULL, NULL, COMMAND_CHECK, "read all weights instead of samples")               \
+    X(OPT_SHA256, "sha256", 0, FLAG, NULL, NULL, NULL, COMMAND_CHECK, "print the SHA-256 sum of each file")            \
+    X(OPT_REPORT, "report", 0, PATH, "FILE", NULL, NULL, COMMAND_DOCTOR,                                               \
+      "write the findings as JSON to FILE, without names of users, hosts or folders")                                  \
     /* text in and out */                                                                                              \
     X(OPT_JSONL, "jsonl", 0, FLAG, NULL, NULL, NULL, COMMAND_TOKENIZE,                                                 \
       "one JSON string a line on stdin, one JSON array of ids a line on stdout")                                       \
     X(OPT_NO_SPECIAL, "no-special", 0, FLAG, NULL, NULL, NULL, COMMAND_TOKENIZE,                                       \
       "read control tokens in the text as plain text")                                                                 \
     X(OPT_DECODE, "decode", 0, FLAG, NULL, NULL, NULL, COMMAND_TOKENIZE, "ids in, text out")                           \
-    X(OPT_JSON, "json", 0, FLAG, NULL, NULL, NULL, COMMAND_INSPECT | COMMAND_PLAN | COMMAND_VERSION,                   \
+    X(OPT_JSON, "json", 0, FLAG, NULL, NULL, NULL, COMMAND_INSPECT | COMMAND_PLAN | COMMAND_VERSION | COMMAND_PPL | COMMAND_CHECK | COMMAND_DOCTOR,                   \
       "print one JSON object")                                                                                         \
-    X(OPT_QUIET, "quiet", 'q', FLAG, NULL, NULL, NULL, COMMAND_RUN | COMMAND_QUANTIZE | COMMAND_SYNTH,                 \
+    X(OPT_QUIET, "quiet", 'q', FLAG, NULL, NULL, NULL, COMMAND_RUN | COMMAND_QUANTIZE | COMMAND_SYNTH | COMMAND_PPL | COMMAND_CHECK,                 \
       "no progress, no summary line")                                                                                  \
     X(OPT_LOG_LEVEL, "log-level", 0, CHOICE, "LEVEL", "info", "error|warn|info|debug|trace", COMMAND_ALL,              \
       "least important messages to show on stderr")

@@ -7,8 +7,10 @@
 
 #include "engine/mix.h"
 #include "tools/commands.h"
+#include "tools/evaluate_job.h"
 #include "tools/progress.h"
 #include "tools/quantize_stream.h"
+#include "tools/quantize_verify.h"
 
 typedef struct tensor_plan {
     const gguf_tensor *tensor;
@@ -208,7 +210,7 @@ static convect_status job_run(quantize_job *job, const command_context *ctx, con
     return gguf_writer_commit(writer, err);
 }
 
-convect_status cmd_quantize(const command_context *ctx, convect_error *err) {
+static convect_status quantize(const command_context *ctx, convect_error *err) {
     quantize_job job = {0};
     convect_status status = job_run(&job, ctx, err);
     if (!status && !option_flag(ctx->options, OPT_QUIET)) {
@@ -216,5 +218,15 @@ convect_status cmd_quantize(const command_context *ctx, convect_error *err) {
         print_fallbacks(&job);
     }
     job_close(&job);
+    return status;
+}
+
+convect_status cmd_quantize(const command_context *ctx, convect_error *err) {
+    if (!option_is_set(ctx->options, OPT_VERIFY)) return quantize(ctx, err);
+    text_input text = {0};
+    convect_status status = evaluate_read_text(option_text(ctx->options, OPT_VERIFY), &text, err);
+    if (!status) status = quantize(ctx, err);
+    if (!status) status = quantize_verify(ctx, &text, err);
+    text_input_free(&text);
     return status;
 }

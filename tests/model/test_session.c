@@ -266,11 +266,11 @@ static void two_sequences(world *w) {
 
 typedef struct seen_rows {
     world *w;
-    size_t n;
+    size_t n, n_wanted;
     float *last;
 } seen_rows;
 
-static void on_row(void *user, size_t position, const float *logits, const float *hidden) {
+static bool on_row(void *user, size_t position, const float *logits, const float *hidden) {
     seen_rows *r = user;
     assert_int_equal(position, r->n++);
     const tiny_config *c = r->w->config;
@@ -279,14 +279,20 @@ static void on_row(void *user, size_t position, const float *logits, const float
     if (r->n % CONVECT_GRID_TOKENS == 0) { /* ends a full group: what a prefill of n tokens gives */
         assert_memory_equal(r->last, expected(r->w, r->n), (c->n_vocab + c->n_embd) * sizeof *logits);
     }
+    return r->n < r->n_wanted;
 }
 
 static void all_rows(world *w) {
     convect_session *s = fixture_session(w->model, 128, w->kv);
-    seen_rows r = {.w = w, .last = malloc((w->config->n_vocab + w->config->n_embd) * sizeof(float))};
+    seen_rows r = {.w = w, .n_wanted = 3, .last = malloc((w->config->n_vocab + w->config->n_embd) * sizeof(float))};
     assert_non_null(r.last);
     convect_error err = {0};
     check_sync(w, s, 100);
+    assert_int_equal(convect_session_sync_all(s, w->text, N_TEXT, on_row, &r, &err), CONVECT_CANCELLED);
+    assert_int_equal(r.n, 3);
+    check_sync(w, s, 100); /* a stopped one leaves a timeline that goes on */
+    r = (seen_rows){.w = w, .n_wanted = SIZE_MAX, .last = r.last};
+    convect_error_clear(&err);
     assert_int_equal(convect_session_sync_all(s, w->text, N_TEXT, on_row, &r, &err), CONVECT_OK);
     assert_int_equal(r.n, N_TEXT);
     fixture_same(s, w->config, 0, r.last);

@@ -17,10 +17,11 @@ typedef struct dump {
     bool failed;
 } dump;
 
-static void on_row(void *user, size_t position, const float *logits, const float *hidden) {
+static bool on_row(void *user, size_t position, const float *logits, const float *hidden) {
     (void)position, (void)hidden;
     dump *d = user;
     if (fwrite(logits, sizeof *logits, d->n_vocab, d->out) != d->n_vocab) d->failed = true;
+    return !d->failed;
 }
 
 static int32_t *read_tokens(const char *line, size_t *n) {
@@ -42,7 +43,7 @@ static convect_status by_steps(dump *d, const int32_t *tokens, size_t n, convect
     for (size_t i = 0; status == CONVECT_OK && i < n; i++) {
         status = convect_session_step(d->session, tokens + i, 1, err);
         if (status == CONVECT_OK) status = convect_session_accept(d->session, 1, err);
-        if (status == CONVECT_OK) on_row(d, i, convect_session_logits(d->session, 0), NULL);
+        if (status == CONVECT_OK) (void)on_row(d, i, convect_session_logits(d->session, 0), NULL);
     }
     return status;
 }
