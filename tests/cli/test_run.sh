@@ -107,6 +107,10 @@ long=$(head -c 3000 /dev/zero | tr '\0' '7')
 refuse 2 'the context 64;' --greedy --ctx 64 "$long"
 grep -Eq 'the prompt has [0-9]+ tokens' "$work/err" || fail "a long prompt: $(cat "$work/err")"
 
+refuse 5 'GB are needed' --greedy --ram 20MiB Hello
+"$convect" plan "$model" >"$work/out" 2>"$work/err" || fail "plan with the default context: $(cat "$work/err")"
+refuse 2 'the model has' --greedy --ctx 100000 Hello
+
 # the same bits again: from the seed, and whatever the threads, the chunk and the instruction set
 run --temp 1.5 --top-k 0 --top-p 1 --seed 5 -n 60 --ignore-eos Hello
 cp "$work/out" "$work/first"
