@@ -49,55 +49,43 @@ bool bpe_work_reserve(bpe_work *w, size_t n) {
     size_t cap = n > 2 * w->cap ? n : 2 * w->cap;
     bpe_work_free(w);
     w->nodes = malloc(cap * sizeof *w->nodes);
-    w->heap = malloc(cap * sizeof *w->heap);
+    w->heap = malloc(2 * cap * sizeof *w->heap);
     w->cap = cap;
     if (w->nodes && w->heap) return true;
     bpe_work_free(w);
     return false;
 }
 
-/* Heap order: lower rank first, then the pair further left. Nodes keep their index, so the index is the position. */
-static bool is_before(const bpe_work *w, uint32_t a, uint32_t b) {
-    const bpe_node *x = &w->nodes[a], *y = &w->nodes[b];
-    return x->rank != y->rank ? x->rank < y->rank : a < b;
-}
+/* Four children a node: half the levels, and the children share a cache line. */
+#define HEAP_WAYS 4
 
-static void heap_place(bpe_work *w, size_t i_heap, uint32_t i) {
-    w->heap[i_heap] = i;
-    w->nodes[i].i_heap = (uint32_t)i_heap;
-}
-
-static void sift_up(bpe_work *w, size_t i_heap) {
-    uint32_t i = w->heap[i_heap];
-    while (i_heap > 0 && is_before(w, i, w->heap[(i_heap - 1) / 2])) {
-        heap_place(w, i_heap, w->heap[(i_heap - 1) / 2]);
-        i_heap = (i_heap - 1) / 2;
+static void sift_down(bpe_work *w, size_t i, uint64_t entry) {
+    for (size_t first; first = HEAP_WAYS * i + 1, first < w->n_heap;) {
+        size_t end = first + HEAP_WAYS < w->n_heap ? first + HEAP_WAYS : w->n_heap, least = first;
+        for (size_t child = first + 1; child < end; child++)
+            if (w->heap[child] < w->heap[least]) least = child;
+        if (w->heap[least] >= entry) break;
+        w->heap[i] = w->heap[least];
+        i = least;
     }
-    heap_place(w, i_heap, i);
+    w->heap[i] = entry;
 }
 
-static void sift_down(bpe_work *w, size_t i_heap) {
-    uint32_t i = w->heap[i_heap];
-    for (size_t child; child = 2 * i_heap + 1, child < w->n_heap; i_heap = child) {
-        if (child + 1 < w->n_heap && is_before(w, w->heap[child + 1], w->heap[child])) child++;
-        if (!is_before(w, w->heap[child], i)) break;
-        heap_place(w, i_heap, w->heap[child]);
-    }
-    heap_place(w, i_heap, i);
+static void push(bpe_work *w, uint64_t entry) {
+    CONVECT_DEBUG_CHECK(w->n_heap < 2 * w->cap);
+    size_t i = w->n_heap++;
+    for (; i > 0 && w->heap[(i - 1) / HEAP_WAYS] > entry; i = (i - 1) / HEAP_WAYS)
+        w->heap[i] = w->heap[(i - 1) / HEAP_WAYS];
+    w->heap[i] = entry;
 }
 
-static void heap_remove(bpe_work *w, uint32_t i) {
-    uint32_t i_heap = w->nodes[i].i_heap;
-    if (i_heap == BPE_NONE) return;
-    w->nodes[i].i_heap = BPE_NONE;
-    uint32_t last = w->heap[--w->n_heap];
-    if (i_heap == w->n_heap) return;
-    heap_place(w, i_heap, last);
-    sift_up(w, i_heap);
-    sift_down(w, w->nodes[last].i_heap);
+static uint64_t pop(bpe_work *w) {
+    uint64_t least = w->heap[0], last = w->heap[--w->n_heap];
+    if (w->n_heap > 0) sift_down(w, 0, last);
+    return least;
 }
 
-/* Looks up the merge of node i with its successor; leaves the heap alone. */
+/* Looks up the merge of node i with its successor. */
 static void find_merge(const bpe *b, bpe_work *w, uint32_t i) {
     bpe_node *node = &w->nodes[i];
     node->rank = BPE_NONE;
@@ -107,13 +95,14 @@ static void find_merge(const bpe *b, bpe_work *w, uint32_t i) {
     node->merged = m->merged;
 }
 
+static uint64_t entry_of(const bpe_work *w, uint32_t i) {
+    return (uint64_t)w->nodes[i].rank << 32 | i;
+}
+
 /* One of the two symbols of the pair that starts at node i has changed. */
 static void update_pair(const bpe *b, bpe_work *w, uint32_t i) {
-    heap_remove(w, i);
     find_merge(b, w, i);
-    if (w->nodes[i].rank == BPE_NONE) return;
-    heap_place(w, w->n_heap++, i);
-    sift_up(w, w->n_heap - 1);
+    if (w->nodes[i].rank != BPE_NONE) push(w, entry_of(w, i));
 }
 
 static void start(const bpe *b, bpe_work *w, size_t n) {
@@ -121,23 +110,25 @@ static void start(const bpe *b, bpe_work *w, size_t n) {
     for (uint32_t i = 0; i < n; i++) {
         w->nodes[i].prev = i == 0 ? BPE_NONE : i - 1;
         w->nodes[i].next = i + 1 == n ? BPE_NONE : i + 1;
-        w->nodes[i].i_heap = BPE_NONE;
     }
     for (uint32_t i = 0; i < n; i++) {
         find_merge(b, w, i);
-        if (w->nodes[i].rank != BPE_NONE) heap_place(w, w->n_heap++, i);
+        if (w->nodes[i].rank != BPE_NONE) w->heap[w->n_heap++] = entry_of(w, i);
     }
-    for (size_t i = w->n_heap / 2; i-- > 0;) sift_down(w, i);
+    for (size_t i = w->n_heap / HEAP_WAYS + 1; i-- > 0;)
+        if (i < w->n_heap) sift_down(w, i, w->heap[i]);
 }
 
 void bpe_run(const bpe *b, bpe_work *w, size_t n) {
     CONVECT_CHECK(n >= 1 && n <= w->cap);
     start(b, w, n);
     while (w->n_heap > 0) {
-        uint32_t i = w->heap[0];
+        uint64_t entry = pop(w);
+        uint32_t i = (uint32_t)entry;
         bpe_node *left = &w->nodes[i];
+        if (left->rank != (uint32_t)(entry >> 32)) continue;
         bpe_node *right = &w->nodes[left->next];
-        heap_remove(w, left->next);
+        right->rank = BPE_NONE;
         left->id = left->merged;
         left->next = right->next;
         if (left->next != BPE_NONE) w->nodes[left->next].prev = i;

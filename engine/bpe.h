@@ -1,5 +1,6 @@
 /* Byte-pair merging: joins the adjacent pair of lowest rank, leftmost first, until no pair has a merge. A doubly linked
- * list of symbols and a heap of their pairs make it n log n for any text; nothing recurses.
+ * list of symbols and a heap of their pairs make it n log n for any text; nothing recurses. A rank names a pair of
+ * tokens, so an entry of the heap is out of date exactly if the symbol at its position has another rank by now.
  * A bpe is filled by one thread and then read by any; a bpe_work belongs to one thread. */
 #ifndef CONVECT_ENGINE_BPE_H
 #define CONVECT_ENGINE_BPE_H
@@ -32,16 +33,15 @@ void bpe_add(bpe *b, bpe_merge merge);
 typedef struct bpe_node {
     uint32_t prev, next; /* BPE_NONE at the ends */
     uint32_t id;         /* token of this symbol */
-    uint32_t rank;       /* of the merge with next; BPE_NONE: none */
+    uint32_t rank;       /* of the merge with next; BPE_NONE: none, or the symbol is gone */
     uint32_t merged;     /* its result */
-    uint32_t i_heap;     /* place in the heap; BPE_NONE: not in it */
 } bpe_node;
 
 typedef struct bpe_work { /* start from {0} */
     bpe_node *nodes;
-    uint32_t *heap; /* indices of nodes, least (rank, position) first */
+    uint64_t *heap; /* rank << 32 | index of the left node; least first */
     size_t n_heap;
-    size_t cap;
+    size_t cap; /* nodes; the heap holds twice as many: each merge takes at least one entry and adds at most two */
 } bpe_work;
 
 void bpe_work_free(bpe_work *w);
