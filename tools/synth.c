@@ -39,6 +39,7 @@ static convect_status write_list(const command_context *ctx, const model_list *l
                          .skew = option_f64(o, OPT_SKEW),
                          .n_experts = model_list_number(list, "expert_count", 0),
                          .n_experts_used = model_list_number(list, "expert_used_count", 0),
+                         .n_value_channels = model_list_number(list, "ssm.inner_size", 0),
                          .is_tied = !has_head(list)};
     cpu_pool *pool = NULL;
     synth_result result = {0};

@@ -9,6 +9,12 @@
 #include "tools/synth_random.h"
 #include "tools/synth_router.h"
 
+/* With a skew (tools/synth_router.h). */
+#define SLOW_KEY_TAP   4.0F
+#define SLOW_VALUE_TAP 0.2F
+#define SLOW_GATE      4.0F
+#define SLOW_OUT       1.0F
+
 /* Gain of a matrix: root mean square of its product with a vector of unit root mean square. Projections that add to the
  * residual stream get 0.5, so that eighty of them grow it by a few times only. */
 static float gain_of(const char *name, mix_role role, const synth_style *style) {
@@ -19,7 +25,8 @@ static float gain_of(const char *name, mix_role role, const synth_style *style) 
     case MIX_ROLE_EXPERT_DOWN: return 0.5F;
     case MIX_ROLE_SSM:
         if (!strstr(name, "ssm_out")) return 1.0F;
-        return style->skew > 0 ? 2.0F : 0.5F; /* see tools/synth_router.h */
+        return style->skew > 0 ? SLOW_OUT : 0.5F; /* see tools/synth_router.h */
+    case MIX_ROLE_ATTN_INNER: return style->skew > 0 && strstr(name, "attn_gate") ? SLOW_GATE : 1.0F;
     default: return 1.0F;
     }
 }
@@ -43,10 +50,19 @@ void synth_source_init(synth_source *s, const list_tensor *t, const synth_style 
     s->rms = gain_of(t->name, role, style) / sqrtf((float)t->ne[0]);
     if (role == MIX_ROLE_EMBEDDING) s->rms = style->is_tied ? 3.0F / sqrtf((float)t->ne[0]) : 1.0F;
     s->maker = &makers[t->format];
+    bool has_slow_state = s->kind == SYNTH_CONV && style->skew > 0 && style->n_value_channels < t->ne[1];
+    s->n_key_channels = has_slow_state ? t->ne[1] - style->n_value_channels : 0;
     if (s->kind != SYNTH_ROUTER) return;
     synth_router_sigma(t->ne[1], style->n_experts_used ? style->n_experts_used : 1, style->skew, s->key, s->row_rms,
                        NULL);
     for (size_t e = 0; e < t->ne[1]; e++) s->row_rms[e] /= sqrtf((float)t->ne[0]);
+}
+
+static float conv_tap(const synth_source *s, uint64_t i) {
+    uint64_t n_taps = s->tensor.ne[0];
+    float tap = 0.3F * random_normal(s->key, i) + (i % n_taps + 1 == n_taps ? 0.7F : 0.0F);
+    if (s->n_key_channels == 0) return tap;
+    return tap * (i / n_taps < s->n_key_channels ? SLOW_KEY_TAP : SLOW_VALUE_TAP);
 }
 
 static float value_at(const synth_source *s, uint64_t i) {
@@ -54,8 +70,7 @@ static float value_at(const synth_source *s, uint64_t i) {
     case SYNTH_NORM: return 1.0F + 0.05F * random_normal(s->key, i);
     case SYNTH_DECAY: return -0.5F - 1.5F * (float)random_unit(s->key, i);
     case SYNTH_DT_BIAS: return -3.0F + 2.0F * (float)random_unit(s->key, i);
-    case SYNTH_CONV:
-        return 0.3F * random_normal(s->key, i) + (i % s->tensor.ne[0] + 1 == s->tensor.ne[0] ? 0.7F : 0.0F);
+    case SYNTH_CONV: return conv_tap(s, i);
     case SYNTH_ROUTER: return s->row_rms[i / s->tensor.ne[0]] * random_normal(s->key, i);
     case SYNTH_NORMAL:
     case SYNTH_BLOCKS: break;

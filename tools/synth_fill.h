@@ -10,7 +10,8 @@ typedef struct synth_style {
     uint64_t seed;
     double skew; /* Zipf exponent of expert popularity; 0: uniform */
     size_t n_experts, n_experts_used;
-    bool is_tied; /* no output tensor */
+    size_t n_value_channels; /* of DeltaNet: ssm.inner_size */
+    bool is_tied;            /* no output tensor */
 } synth_style;
 
 typedef enum synth_kind {
@@ -28,6 +29,7 @@ typedef struct synth_source {
     synth_kind kind;
     uint64_t key;
     float rms;
+    uint64_t n_key_channels;        /* SYNTH_CONV with a skew: channels of queries and keys, which come first; else 0 */
     const synth_block_maker *maker; /* SYNTH_BLOCKS; borrowed */
     float row_rms[1024];            /* SYNTH_ROUTER */
 } synth_source;

@@ -6,9 +6,12 @@
  * Zipf: c * rank^-skew, sum k, no expert above SYNTH_POPULARITY_MAX (rows cannot get past 1/2, and real models stay
  * below that), and sigma_e = t / Qinv(P(e)). Ranks are dealt out to expert indices at random, anew for each layer.
  *
- * Neighbouring tokens: with a skew, ssm_out is made four times larger (tools/synth_fill.c), so that the residual stream
- * is carried by the DeltaNet states, whose decay of made-up models forgets over about ten tokens; hidden states of
- * neighbours then share a component, and rows of large sigma turn that into shared experts. */
+ * Neighbouring tokens: with a skew (tools/synth_fill.c) the convolution taps of DeltaNet queries and keys are four
+ * times larger, which makes SiLU nearly a rectifier, so that all queries and keys share a direction and the state is
+ * read as a decaying sum of the last ten or so values; value taps are small, so that SiLU is nearly linear and values
+ * have no common mean; attn_gate and ssm_out are larger, so that this sum carries much of the residual stream. Measured
+ * on 8 layers at skew 1 and random tokens: cosine of the residual stream 0.19-0.34 between neighbours and 0.04-0.09 at
+ * distance 100; neighbours share 1.4-1.7 of 8 experts, distant tokens 0.9-1.2, and 0.3 without a skew. */
 #ifndef CONVECT_TOOLS_SYNTH_ROUTER_H
 #define CONVECT_TOOLS_SYNTH_ROUTER_H
 
