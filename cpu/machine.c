@@ -1,5 +1,6 @@
 #include "cpu/machine.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +19,37 @@ static void read_name(char *out, size_t n_bytes) {
         const char *value = strncmp(line, "model name", 10) == 0 ? strstr(line, ": ") : NULL;
         if (!value) continue;
         (void)snprintf(out, n_bytes, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+        break;
+    }
+    (void)fclose(f);
+}
+
+static const char *const known_flags[] = {"avx2",        "fma",         "f16c",     "bmi2",     "avx_vnni", "avx512f",
+                                          "avx512_vnni", "avx512_bf16", "amx_tile", "amx_int8", "amx_bf16"};
+
+/* Is word one of the words of line? */
+static bool has_word(const char *line, const char *word) {
+    const size_t n = strlen(word);
+    for (const char *at = strstr(line, word); at; at = strstr(at + n, word))
+        if ((at == line || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\n' || at[n] == 0)) return true;
+    return false;
+}
+
+static void select_flags(const char *line, char out[CPU_FLAGS_BYTES]) {
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof known_flags / sizeof known_flags[0]; i++)
+        if (has_word(line, known_flags[i]))
+            n += (size_t)snprintf(out + n, CPU_FLAGS_BYTES - n, "%s%s", n ? " " : "", known_flags[i]);
+}
+
+void cpu_machine_flags(char out[CPU_FLAGS_BYTES]) {
+    out[0] = 0;
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    if (!f) return;
+    char line[8192]; /* some 200 flags */
+    while (fgets(line, sizeof line, f)) {
+        if (strncmp(line, "flags", 5) != 0) continue;
+        select_flags(line, out);
         break;
     }
     (void)fclose(f);

@@ -14,4 +14,10 @@ typedef struct cpu_machine {
 
 void cpu_machine_describe(cpu_machine *out);
 
+#define CPU_FLAGS_BYTES 256
+
+/* Those extensions of the instruction set that kernels are, or may be, written for, as the system names them: "avx2 fma
+ * avx512f ..."; empty where the system does not say. */
+void cpu_machine_flags(char out[CPU_FLAGS_BYTES]);
+
 #endif

@@ -56,10 +56,10 @@ typedef struct gguf_tensor {
     const uint8_t *data; /* mapped bytes */
 } gguf_tensor;
 
-/* Opens FILE, or all shards if FILE is the first of a split (NAME-00001-of-0000N.gguf). Only headers are read: time
- * does not depend on the size of the weights. Errors: NOT_FOUND (absent, unreadable, a folder), DAMAGED, NOT_SUPPORTED
- * (foreign endianness, other versions, types or formats), IO, NO_FIT; each names the file and what is wrong in one
- * sentence. On an error *out is NULL. */
+/* Opens FILE, or all shards if FILE is any of a split (NAME-00001-of-0000N.gguf). Only headers are read: time does not
+ * depend on the size of the weights. Errors: NOT_FOUND (absent, unreadable), USAGE (a folder), DAMAGED (also for
+ * missing shards and unfinished downloads), NOT_SUPPORTED (foreign endianness, other versions, types or formats), IO,
+ * NO_FIT; each names the file and what is wrong in one sentence. On an error *out is NULL. */
 convect_status gguf_open(const char *path, gguf **out, convect_error *err) CONVECT_MUST_CHECK;
 
 /* The same checks on bytes in memory (fuzzing and tests); a shard of a split file is read by itself. data must outlive

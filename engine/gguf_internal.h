@@ -68,6 +68,16 @@ const gguf_kv *gguf_shard_kv(const gguf_shard *s, const char *key); /* NULL if a
 convect_status gguf_fail(const gguf_shard *s, convect_error *err, convect_status status, const char *fmt, ...)
     CONVECT_PRINTF(4, 5);
 
+/* Hints for messages from the names of files (gguf_hint.c). */
+const char *gguf_hint_unfinished(const char *path); /* suffix of path that marks an unfinished download, or NULL */
+const char *gguf_hint_unfinished_sibling(const char *path); /* suffix of such a download of path beside it, or NULL */
+bool gguf_hint_has_control_file(const char *path);          /* aria2 has not finished path */
+bool gguf_hint_is_part(const char *path, unsigned *i_part, unsigned *n_parts); /* NAME.part1of2 */
+/* Adds one more name and a note to a list in a message; false, and the list as it was, when it is full. */
+bool gguf_hint_add_name(char *out, size_t n_bytes, const char *name, const char *note);
+size_t gguf_hint_list(const char *folder, char *out, size_t n_bytes); /* number of .gguf files; out: names and sizes */
+bool gguf_hint_near(const char *path, char *out, size_t n_bytes);     /* a .gguf beside path of nearly its name */
+
 /* Quotes bytes of a file for a message: 'name', other than printable ASCII as \xNN, cut with "...". Returns buf. */
 const char *gguf_quote(char buf[GGUF_QUOTE_BYTES], const char *data, uint64_t n_bytes);
 

@@ -4,39 +4,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/gguf_internal.h"
 
-static const char *const unfinished[] = {".part",     ".partial", ".incomplete", ".crdownload",
-                                         ".download", ".aria2",   ".tmp"};
-#define N_UNFINISHED (sizeof unfinished / sizeof unfinished[0])
-
-static bool ends_with(const char *text, const char *end) {
-    size_t n = strlen(text), n_end = strlen(end);
-    return n > n_end && strcasecmp(text + n - n_end, end) == 0;
-}
-
-/* The suffix of a download of path that has not finished and lies beside it, or NULL. */
-static const char *unfinished_sibling(const char *path) {
-    for (size_t i = 0; i < N_UNFINISHED; i++) {
-        char name[4096];
-        int n = snprintf(name, sizeof name, "%s%s", path, unfinished[i]);
-        if (n > 0 && (size_t)n < sizeof name && access(name, F_OK) == 0) return unfinished[i];
-    }
-    return NULL;
-}
-
 static convect_status open_failed(const gguf_shard *s, int code, convect_error *err) {
     if (code == ENOENT) {
-        const char *suffix = unfinished_sibling(s->path);
+        char near[128];
+        const char *suffix = gguf_hint_unfinished_sibling(s->path);
         if (suffix)
             return gguf_fail(s, err, CONVECT_NOT_FOUND,
                              "no such file, but one with %s at the end of its name: the download has not finished",
                              suffix);
+        if (gguf_hint_near(s->path, near, sizeof near))
+            return gguf_fail(s, err, CONVECT_NOT_FOUND, "no such file (did you mean %s?)", near);
         return gguf_fail(s, err, CONVECT_NOT_FOUND, "no such file");
     }
     if (code == EMFILE || code == ENFILE)
@@ -44,18 +27,38 @@ static convect_status open_failed(const gguf_shard *s, int code, convect_error *
     return gguf_fail(s, err, CONVECT_NOT_FOUND, "cannot open it: %s", strerror(code));
 }
 
+static convect_status is_folder(const gguf_shard *s, convect_error *err) {
+    char names[220];
+    const size_t n = gguf_hint_list(s->path, names, sizeof names);
+    if (n == 0) return gguf_fail(s, err, CONVECT_USAGE, "is a folder, and no .gguf file is in it");
+    return gguf_fail(s, err, CONVECT_USAGE, "is a folder; name one of its %zu .gguf files: %s", n, names);
+}
+
+static convect_status check_name(const gguf_shard *s, convect_error *err) {
+    unsigned i, n;
+    const char *suffix = gguf_hint_unfinished(s->path);
+    if (suffix)
+        return gguf_fail(s, err, CONVECT_DAMAGED,
+                         "ends in %s, which marks an unfinished download; let it finish, or rename it if it is whole",
+                         suffix);
+    if (gguf_hint_has_control_file(s->path))
+        return gguf_fail(s, err, CONVECT_DAMAGED,
+                         "is an unfinished download: aria2's control file (the name with .aria2) lies beside it; start "
+                         "the download again to resume it");
+    if (gguf_hint_is_part(s->path, &i, &n))
+        return gguf_fail(s, err, CONVECT_DAMAGED,
+                         "is part %u of %u of a file that was cut; join the parts in order: cat NAME.part1of%u ... > "
+                         "NAME",
+                         i, n, n);
+    return CONVECT_OK;
+}
+
 static convect_status check_kind(const gguf_shard *s, const struct stat *st, convect_error *err) {
-    if (S_ISDIR(st->st_mode)) return gguf_fail(s, err, CONVECT_NOT_FOUND, "is a folder; give the .gguf file inside it");
+    if (S_ISDIR(st->st_mode)) return is_folder(s, err);
     if (!S_ISREG(st->st_mode))
         return gguf_fail(s, err, CONVECT_NOT_FOUND, "is no regular file (a pipe or device cannot be mapped)");
     if (st->st_size == 0) return gguf_fail(s, err, CONVECT_DAMAGED, "is empty (0 bytes); download it again");
-    for (size_t i = 0; i < N_UNFINISHED; i++)
-        if (ends_with(s->path, unfinished[i]))
-            return gguf_fail(
-                s, err, CONVECT_DAMAGED,
-                "ends in %s, which marks an unfinished download; let it finish, or rename it if it is whole",
-                unfinished[i]);
-    return CONVECT_OK;
+    return check_name(s, err);
 }
 
 convect_status gguf_shard_open(gguf_shard *s, const char *path, convect_error *err) {

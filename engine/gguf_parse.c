@@ -334,12 +334,37 @@ static convect_status place_tensor(const gguf_shard *s, uint64_t alignment, gguf
     if (__builtin_add_overflow(s->data_off, off, &t->file_off) || __builtin_add_overflow(t->file_off, t->n_bytes, &end))
         return gguf_fail(s, err, CONVECT_DAMAGED, "is damaged: the offset %llu of tensor %s overflows", (ull)off,
                          quoted);
-    if (end > s->n_bytes)
+    t->data = s->data + t->file_off; /* valid once check_end has passed */
+    return CONVECT_OK;
+}
+
+/* Do all tensors lie within the file, and does the file end with them? Shards joined with cat do not. */
+static convect_status check_end(const gguf_shard *s, const gguf_tensor *tensors, uint64_t alignment,
+                                convect_error *err) {
+    uint64_t end = s->data_off < s->n_bytes ? s->data_off : s->n_bytes;
+    const gguf_tensor *last = NULL;
+    for (size_t i = 0; i < s->n_tensors; i++) {
+        const uint64_t tensor_end = tensors[i].file_off + tensors[i].n_bytes; /* place_tensor saw that it fits */
+        if (tensor_end <= end) continue;
+        end = tensor_end;
+        last = &tensors[i];
+    }
+    char quoted[GGUF_QUOTE_BYTES];
+    if (last && end > s->n_bytes)
         return gguf_fail(s, err, CONVECT_DAMAGED,
-                         "is truncated or damaged: tensor %s takes bytes %llu to %llu, but the file ends at %llu; "
-                         "download it again",
-                         quoted, (ull)t->file_off, (ull)end, (ull)s->n_bytes);
-    t->data = s->data + t->file_off;
+                         "is truncated or damaged: it is %.2f GB, its header needs %.2f GB: %llu bytes are missing "
+                         "(tensor %s ends at byte %llu, the file at %llu); resume the download or repeat it",
+                         (double)s->n_bytes / 1e9, (double)end / 1e9, (ull)(end - s->n_bytes),
+                         gguf_quote(quoted, last->name, strlen(last->name)), (ull)end, (ull)s->n_bytes);
+    const uint64_t padded = (end + alignment - 1) / alignment * alignment;
+    for (int i = 0; i < 2; i++) {
+        const uint64_t at = i == 0 ? end : padded;
+        if (at <= s->n_bytes && s->n_bytes - at >= GGUF_HEADER_BYTES && memcmp(s->data + at, GGUF_MAGIC, 4) == 0)
+            return gguf_fail(s, err, CONVECT_DAMAGED,
+                             "holds a second GGUF file from byte %llu on: parts of a split model joined with cat; use "
+                             "the parts as they were, or merge them with gguf-split --merge",
+                             (ull)at);
+    }
     return CONVECT_OK;
 }
 
@@ -380,6 +405,8 @@ static convect_status place_tensors(cursor *c, gguf_shard *s, gguf_tensor *t) {
         status = place_tensor(s, alignment, &t[i], c->err);
         if (status != CONVECT_OK) return status;
     }
+    status = check_end(s, t, alignment, c->err);
+    if (status != CONVECT_OK) return status;
     return check_overlap(s, t, c->err);
 }
 

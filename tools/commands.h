@@ -32,6 +32,8 @@ typedef struct command_context {
     X(SYNTH, synth, "OUT.gguf", 1, 1, "make a model of real geometry with random weights")                             \
     X(PLAN, plan, "MODEL.gguf", 1, 1, "print the memory a model would take, and whether it fits")                      \
     X(PPL, ppl, "MODEL.gguf", 1, 1, "measure how well a model predicts a text, and compare two models")                \
+    X(CHECK, check, "FILE.gguf", 1, 1, "look for damage in a model file")                                              \
+    X(DOCTOR, doctor, "[FILE|FOLDER]", 0, 1, "tell what this machine offers, with hints")                              \
     X(VERSION, version, "", 0, 0, "print version, commit, configuration and libraries found")                          \
     X(COMPLETION, completion, "bash|zsh|fish", 1, 1, "print a completion script for a shell")                          \
     X(MAN, man, "", 0, 0, "print the manual page (try: convect man | man -l -)")

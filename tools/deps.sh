@@ -2,7 +2,7 @@
 # In a list, "a|b" is satisfied by either; the first is what gets installed.
 # shellcheck shell=sh disable=SC2034
 
-deps_build='gcc libc6-dev cmake ninja-build pkgconf libjson-c-dev libutf8proc-dev libhwloc-dev liburing-dev libxxhash-dev
+deps_build='gcc libc6-dev cmake ninja-build pkgconf libjson-c-dev libutf8proc-dev libmd-dev libhwloc-dev liburing-dev libxxhash-dev
     libedit-dev libmimalloc-dev libopenblas-serial-dev|libopenblas-dev'
 deps_test='libcmocka-dev libpcre2-dev shellcheck python3'
 deps_all='clang libclang-rt-dev llvm clang-format clang-tidy cppcheck'

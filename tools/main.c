@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine/base/check.h"
+#include "tools/bus_guard.h"
 #include "tools/commands.h"
 
 typedef convect_status (*command_entry)(const command_context *ctx, convect_error *err);
@@ -73,6 +74,7 @@ static convect_status dispatch(int argc, char **argv, convect_error *err) {
 
 int main(int argc, char **argv) {
     hold_standard_streams();
+    bus_guard_install();
     (void)signal(SIGPIPE, SIG_IGN);                  /* a closed pipe is an error of the write, not a silent end */
     CONVECT_CHECK(!option_table_fault(cli_table())); /* some 20 us */
     convect_error err = {0};

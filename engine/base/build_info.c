@@ -6,8 +6,8 @@ extern const char build_dirty_mark[];
 
 /* The BUILD_* names are definitions made by CMakeLists.txt. */
 static const build_library libraries[] = {
-    {"hwloc", BUILD_HWLOC},       {"liburing", BUILD_LIBURING}, {"mimalloc", BUILD_MIMALLOC},
-    {"openblas", BUILD_OPENBLAS}, {"json-c", BUILD_JSONC},      {"utf8proc", BUILD_UTF8PROC},
+    {"hwloc", BUILD_HWLOC},  {"liburing", BUILD_LIBURING}, {"mimalloc", BUILD_MIMALLOC}, {"openblas", BUILD_OPENBLAS},
+    {"json-c", BUILD_JSONC}, {"utf8proc", BUILD_UTF8PROC}, {"libmd", BUILD_MD},
 };
 
 static const build_info info = {

@@ -314,7 +314,7 @@ static void test_tensors(void **state) {
     expect(build(PART_TENSORS, t_unaligned), CONVECT_DAMAGED, "offset 161 of tensor 'b.weight'");
     expect(build(PART_TENSORS, t_overlap), CONVECT_DAMAGED, "tensors 'a.weight' and 'b.weight' overlap");
     expect(build(PART_TENSORS, t_same_place), CONVECT_DAMAGED, "overlap");
-    expect(build(PART_TENSORS, t_past_end), CONVECT_DAMAGED, "tensor 'b.weight' takes bytes");
+    expect(build(PART_TENSORS, t_past_end), CONVECT_DAMAGED, "bytes are missing (tensor 'b.weight' ends at byte");
     expect(build(PART_TENSORS, t_offset_overflow), CONVECT_DAMAGED, "overflows");
     expect(build(PART_TENSORS, t_type_4), CONVECT_NOT_SUPPORTED, "Q4_2");
     expect(build(PART_TENSORS, t_type_9), CONVECT_NOT_SUPPORTED, "Q8_1");

@@ -93,7 +93,7 @@ static void test_names(void **state) {
     expect("half.gguf", CONVECT_NOT_FOUND, "the download has not finished");
     expect("half.gguf.part", CONVECT_DAMAGED, "ends in .part, which marks an unfinished download");
     assert_int_equal(mkdir(in_folder("dir.gguf"), 0700), 0);
-    expect("dir.gguf", CONVECT_NOT_FOUND, "is a folder");
+    expect("dir.gguf", CONVECT_USAGE, "is a folder, and no .gguf file is in it");
     assert_int_equal(mkfifo(in_folder("pipe.gguf"), 0600), 0);
     expect("pipe.gguf", CONVECT_NOT_FOUND, "no regular file");
     expect("dir.gguf/x/y", CONVECT_NOT_FOUND, "no such file");
@@ -123,7 +123,8 @@ static void test_large(void **state) {
     gb_align_data(&b, 32);
     put_file("large.gguf", b.data, b.n_bytes);
     assert_int_equal(truncate(in_folder("large.gguf"), (off_t)(b.data_off + n_elems)), 0);
-    expect("large.gguf", CONVECT_DAMAGED, "tensor 'last' takes bytes 8589934720 to 8589934721, but the file ends at");
+    expect("large.gguf", CONVECT_DAMAGED,
+           "1 bytes are missing (tensor 'last' ends at byte 8589934721, the file at 8589934720)");
     assert_int_equal(truncate(in_folder("large.gguf"), (off_t)(b.data_off + n_elems + 1)), 0);
     struct rusage before, after;
     gguf *g = NULL;
@@ -193,10 +194,14 @@ static void test_split_faults(void **state) {
     (void)state;
     const char *first = NAME(1, 3);
     put_good_split();
-    expect(NAME(2, 3), CONVECT_NOT_SUPPORTED, "is shard 2 of 3; give the first one, " NAME(1, 3));
+    expect(NAME(2, 3), CONVECT_OK, ""); /* any shard will do */
     assert_int_equal(unlink(in_folder(NAME(3, 3))), 0);
-    expect(first, CONVECT_NOT_FOUND, NAME(3, 3) ": no such file");
-    expect(first, CONVECT_NOT_FOUND, "shard 3 of 3 is missing");
+    expect(first, CONVECT_DAMAGED, "2 of 3 parts found; missing: " NAME(3, 3));
+    put_file(NAME(3, 3) ".crdownload", "", 0);
+    expect(NAME(2, 3), CONVECT_DAMAGED, "missing: " NAME(3, 3) " (unfinished download)");
+    assert_int_equal(unlink(in_folder(first)), 0);
+    expect(NAME(2, 3), CONVECT_DAMAGED, "1 of 3 parts found; missing: " NAME(1, 3) ", " NAME(3, 3));
+    put_good_split();
     put_shard(NAME(3, 3), &(shard_spec){1, 3, 3, 1, {"c"}});
     expect(first, CONVECT_DAMAGED, NAME(3, 3) ": is a wrong shard: it says shard 2 of 3");
     put_shard(NAME(3, 3), &(shard_spec){2, 4, 3, 1, {"c"}});
@@ -220,13 +225,58 @@ static void test_split_faults(void **state) {
     expect(first, CONVECT_DAMAGED, NAME(3, 3) ": is damaged: it is named as a shard");
 }
 
+/* All three named by the second shard, which does not say what the first one says. */
+static void test_from_any_shard(void **state) {
+    (void)state;
+    put_good_split();
+    gguf *g = NULL;
+    convect_error err = {0};
+    if (gguf_open(in_folder(NAME(3, 3)), &g, &err) != CONVECT_OK) fail_msg("%s", err.text);
+    assert_int_equal(gguf_n_shards(g), 3);
+    assert_non_null(strstr(gguf_shard_path(g, 0), NAME(1, 3)));
+    assert_int_equal(gguf_n_kv(g), 4);
+    assert_non_null(gguf_tensor_find(g, "a"));
+    gguf_close(g);
+    put_shard(NAME(1, 3), &(shard_spec){1, 3, 3, 0, {0}});
+    expect(NAME(2, 3), CONVECT_DAMAGED, NAME(1, 3) ": is a wrong shard: it says shard 2 of 3");
+    put_shard(NAME(1, 3), &(shard_spec){0, 3, 9, 0, {0}});
+    expect(NAME(2, 3), CONVECT_DAMAGED, NAME(1, 3) ": is of another split");
+}
+
+static void append_file(const char *to, const char *from) {
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s", in_folder(to));
+    FILE *out = fopen(path, "ab"), *in = fopen(in_folder(from), "rb");
+    assert_true(out && in);
+    for (int c; (c = fgetc(in)) != EOF;) (void)fputc(c, out);
+    assert_int_equal(fclose(in) | fclose(out), 0);
+}
+
+/* Names and neighbours that tell what is wrong. */
+static void test_hints(void **state) {
+    (void)state;
+    put_good_split();
+    append_file(NAME(2, 3), NAME(3, 3));
+    expect(NAME(2, 3), CONVECT_DAMAGED, "holds a second GGUF file from byte");
+    put_shard("single.gguf", &(shard_spec){0, 1, 1, 1, {"a"}});
+    expect("singel.gguf", CONVECT_NOT_FOUND, "no such file (did you mean single.gguf?)");
+    put_file("single.gguf.aria2", "", 0);
+    expect("single.gguf", CONVECT_DAMAGED, "is an unfinished download: aria2's control file");
+    put_file("whole.gguf.part2of3", "x", 1);
+    expect("whole.gguf.part2of3", CONVECT_DAMAGED, "is part 2 of 3 of a file that was cut; join the parts");
+    put_file("whole.gguf.part4of3", "x", 1);
+    expect("whole.gguf.part4of3", CONVECT_DAMAGED, "is truncated");
+    expect(".", CONVECT_USAGE, "is a folder; name one of its 4 .gguf files: ");
+    expect(".", CONVECT_USAGE, "single.gguf (0.0 GB)");
+}
+
 static void test_split_names(void **state) {
     (void)state;
     put_good_split();
     put_shard("renamed.gguf", &(shard_spec){0, 3, 3, 0, {0}});
     expect("renamed.gguf", CONVECT_NOT_SUPPORTED, "is not named ...-00001-of-00003.gguf");
     put_shard("renamed.gguf", &(shard_spec){1, 3, 3, 0, {0}});
-    expect("renamed.gguf", CONVECT_NOT_SUPPORTED, "is shard 2 of 3; give the first one");
+    expect("renamed.gguf", CONVECT_NOT_SUPPORTED, "is shard 2 of 3 but is not named ...-00002-of-00003.gguf");
     put_shard("single.gguf", &(shard_spec){0, 1, 1, 1, {"a"}});
     expect("single.gguf", CONVECT_OK, "");
     put_shard("none.gguf", &(shard_spec){0, 0, 1, 1, {"a"}});
@@ -247,6 +297,8 @@ int main(void) {
         cmocka_unit_test_teardown(test_large, empty_folder),
         cmocka_unit_test_teardown(test_split, empty_folder),
         cmocka_unit_test_teardown(test_split_faults, empty_folder),
+        cmocka_unit_test_teardown(test_from_any_shard, empty_folder),
+        cmocka_unit_test_teardown(test_hints, empty_folder),
         cmocka_unit_test_teardown(test_split_names, empty_folder),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -45,6 +45,7 @@ endfunction()
 
 convect_library(jsonc json-c REQUIRED)
 convect_library(utf8proc libutf8proc REQUIRED)
+convect_library(md libmd REQUIRED)
 convect_library(hwloc hwloc OPTIONAL)
 convect_library(uring liburing OPTIONAL)
 convect_library(xxhash libxxhash OPTIONAL)
