@@ -14,11 +14,11 @@
 
 /* One input row. Its keys and values go to position i_kv of kv; it sees positions 0..i_kv. */
 typedef struct family_row {
-    int32_t token;        /* in [0, n_vocab); ignored if embd is given */
-    const float *embd;    /* [n_embd], or NULL */
-    int32_t positions[3]; /* time, height, width; equal for text */
-    size_t i_kv;
+    const float *embd; /* [n_embd], or NULL: the embedding of token */
     kv_cache *kv;
+    size_t i_kv;
+    int32_t token;        /* in [0, n_vocab) */
+    int32_t positions[3]; /* time, height, width; equal for text */
 } family_row;
 
 /* Consecutive rows that carry one recurrent state: state_in (never written) to state_out (another slot). */
