@@ -4,7 +4,7 @@
 
 deps_build='gcc libc6-dev cmake ninja-build pkgconf libjson-c-dev libutf8proc-dev libmd-dev libhwloc-dev liburing-dev libxxhash-dev
     libedit-dev libmimalloc-dev libopenblas-serial-dev|libopenblas-dev'
-deps_test='libcmocka-dev libpcre2-dev shellcheck python3'
+deps_test='libcmocka-dev libpcre2-dev shellcheck python3 python3-jinja2'
 deps_all='clang libclang-rt-dev llvm clang-format clang-tidy cppcheck'
 
 # The first name of each entry of "$@" that is not installed.

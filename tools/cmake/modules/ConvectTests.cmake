@@ -41,6 +41,14 @@ endfunction()
 add_executable(logits_dump ${CMAKE_SOURCE_DIR}/tests/parity/logits_dump.c)
 target_link_libraries(logits_dump PRIVATE convect_engine)
 
+# the template renderer against jinja2, where that is installed
+add_executable(template_render ${CMAKE_SOURCE_DIR}/tests/oracle/template_render.c)
+target_link_libraries(template_render PRIVATE convect_engine)
+add_test(NAME test_template_oracle COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/oracle/test_template.py ${CMAKE_SOURCE_DIR}
+    $<TARGET_FILE:template_render>)
+set_tests_properties(test_template_oracle PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77
+    ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+
 if(CONVECT_HAVE_CMOCKA)
   convect_tests(unit unit 300)
   convect_tests(model model 900)
