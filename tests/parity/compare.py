@@ -20,7 +20,7 @@ def log_softmax(x):
 
 def main(tokens_path, base_path, other_path, title=""):
     docs = [json.loads(line) for line in open(tokens_path)]
-    n = sum(len(d["tokens"]) for d in docs)
+    n = sum(len(d["ids"]) for d in docs)
     base = np.fromfile(base_path, "<f4").reshape(n, -1)
     other = np.fromfile(other_path, "<f4").reshape(n, -1)
     p, q = log_softmax(base), log_softmax(other)
@@ -31,7 +31,7 @@ def main(tokens_path, base_path, other_path, title=""):
     kinds = collections.defaultdict(list)
     row = 0
     for i, d in enumerate(docs):
-        for j in range(len(d["tokens"])):
+        for j in range(len(d["ids"])):
             kinds[d.get("kind", "all")].append(row)
             if not same[row] and gap[row] >= 0.1:
                 print(f"  document {i} position {j}: {base[row].argmax()} -> {other[row].argmax()}, gap {gap[row]:.4f}")

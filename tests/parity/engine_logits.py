@@ -2,7 +2,7 @@
 
     python3 engine_logits.py MODEL.gguf TOKENS.jsonl OUT_DIR
 
-TOKENS.jsonl holds {"tokens": [ids]} a line (other keys are ignored). Writes OUT_DIR/batch.f32 and OUT_DIR/steps.f32: the
+TOKENS.jsonl holds {"ids": [token ids]} a line (other keys are ignored). Writes OUT_DIR/batch.f32 and OUT_DIR/steps.f32: the
 logits of every position of every document, by one batch a document and token by token. Not run by CI.
 """
 import ctypes
@@ -24,7 +24,7 @@ def open_model(path, n_ctx):
     cp = L.llama_context_default_params()
     cp.n_ctx = n_ctx
     cp.n_batch = cp.n_ubatch = n_ctx
-    cp.n_threads = cp.n_threads_batch = 2
+    cp.n_threads = cp.n_threads_batch = 1
     ctx = L.llama_init_from_model(model, cp)
     if not ctx:
         sys.exit("the engine cannot make a context")
@@ -45,7 +45,7 @@ def logits(ctx, i, n_vocab):
 
 
 def main(path, tokens_path, out_dir):
-    docs = [json.loads(line)["tokens"] for line in open(tokens_path)]
+    docs = [json.loads(line)["ids"] for line in open(tokens_path)]
     n_ctx = max(map(len, docs)) + 8
     model, ctx, n_vocab = open_model(path, n_ctx)
     batch = L.llama_batch_init(n_ctx, 0, 1)

@@ -1,5 +1,5 @@
 /* logits_dump MODEL.gguf TOKENS.jsonl OUT.f32 prefill|steps f16|f32|int8: teacher-forced logits of every position of
- * every document ({"tokens": [ids]} a line), float32, in order. For the comparisons in tests/parity/. */
+ * every document ({"ids": [token ids]} a line), float32, in order. For the comparisons in tests/parity/. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,15 +18,16 @@ typedef struct dump {
     bool failed;
 } dump;
 
-static void on_row(void *user, size_t position, const float *logits, const float *hidden) {
+static bool on_row(void *user, size_t position, const float *logits, const float *hidden) {
     (void)position, (void)hidden;
     dump *d = user;
     if (fwrite(logits, sizeof *logits, d->n_vocab, d->out) != d->n_vocab) d->failed = true;
+    return !d->failed;
 }
 
 static int32_t *read_tokens(const char *line, size_t *n) {
     json_object *doc = json_tokener_parse(line), *ids = NULL;
-    if (!doc || !json_object_object_get_ex(doc, "tokens", &ids)) {
+    if (!doc || !json_object_object_get_ex(doc, "ids", &ids)) {
         json_object_put(doc);
         return NULL;
     }
@@ -43,7 +44,7 @@ static convect_status by_steps(dump *d, convect_session *session, const int32_t 
     for (size_t i = 0; status == CONVECT_OK && i < n; i++) {
         status = convect_session_step(session, tokens + i, 1, err);
         if (status == CONVECT_OK) status = convect_session_accept(session, 1, err);
-        if (status == CONVECT_OK) on_row(d, i, convect_session_logits(session, 0), NULL);
+        if (status == CONVECT_OK) (void)on_row(d, i, convect_session_logits(session, 0), NULL);
     }
     return status;
 }
@@ -66,7 +67,7 @@ static convect_status dump_all(dump *d, FILE *in, bool steps, convect_error *err
         size_t n = 0;
         int32_t *tokens = read_tokens(line, &n);
         if (!tokens)
-            status = convect_fail(err, CONVECT_USAGE, "a line holds no \"tokens\"");
+            status = convect_fail(err, CONVECT_USAGE, "a line holds no \"ids\"");
         else
             status = dump_document(d, tokens, n, steps, err);
         free(tokens);
