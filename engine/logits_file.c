@@ -1,6 +1,7 @@
 #include "engine/logits_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -84,6 +85,17 @@ static convect_status write_header(logits_writer *w, convect_error *err) {
     return write_bytes(w, &f, sizeof f, err);
 }
 
+/* Asks for the room of the whole file before the long work that fills it. File systems that cannot do that say so, and
+ * are written to as they are. */
+static convect_status reserve(logits_writer *w, convect_error *err) {
+    const uint64_t n_bytes =
+        sizeof(file_header) + w->header.n_positions * ROW_BYTES(w->header.n_top) + sizeof(uint64_t);
+    if (fallocate(fileno(w->file), 0, 0, (off_t)n_bytes) == 0 || errno == EOPNOTSUPP || errno == ENOSYS)
+        return CONVECT_OK;
+    return convect_fail(err, CONVECT_IO, "cannot write %s: it needs %.2f GB: %s", w->path, (double)n_bytes / 1e9,
+                        strerror(errno));
+}
+
 static convect_status writer_start(logits_writer *w, const char *path, convect_error *err) {
     if (snprintf(w->path, sizeof w->path, "%s", path) >= (int)sizeof w->path)
         return convect_fail(err, CONVECT_IO, "cannot write a file: its path is longer than %d bytes", PATH_BYTES);
@@ -95,13 +107,15 @@ static convect_status writer_start(logits_writer *w, const char *path, convect_e
     if (!w->file)
         return convect_fail(err, errno == ENOENT ? CONVECT_NOT_FOUND : CONVECT_IO, "cannot write %s: %s", w->path,
                             strerror(errno));
-    return write_header(w, err);
+    const convect_status status = reserve(w, err);
+    return status != CONVECT_OK ? status : write_header(w, err);
 }
 
 convect_status logits_writer_open(const char *path, const logits_header *header, logits_writer **out,
                                   convect_error *err) {
     *out = NULL;
     CONVECT_CHECK(header->n_top >= 1 && header->n_top <= header->n_vocab && header->n_vocab <= N_VOCAB_MAX);
+    CONVECT_CHECK(header->n_positions < UINT64_C(1) << 32); /* no overflow: a record has at most 2^28 bytes */
     CONVECT_CHECK(header->n_window_tokens >= 2 && header->n_window_tokens <= WINDOW_MAX);
     logits_writer *w = calloc(1, sizeof *w);
     if (!w) return convect_fail(err, CONVECT_NO_FIT, "out of memory");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cpu/features.h"
+#include "engine/base/build_info.h"
 
 static const family *const families[] = {&family_qwen35moe};
 
@@ -23,8 +24,9 @@ static convect_status choose_family(convect_model *m, convect_error *err) {
     }
     m->family = find_family(name);
     if (m->family) return CONVECT_OK;
-    return convect_fail(err, CONVECT_NOT_SUPPORTED, "architecture '%.*s' is not supported; Convect runs qwen35moe",
-                        (int)(name.n_bytes < 64 ? name.n_bytes : 64), name.data);
+    return convect_fail(err, CONVECT_NOT_SUPPORTED,
+                        "architecture '%.*s' is not supported; Convect %s runs qwen35moe, a newer version may run more",
+                        (int)(name.n_bytes < 64 ? name.n_bytes : 64), name.data, build_info_get()->version);
 }
 
 static convect_status choose_kernels(convect_model *m, const char *level_name, convect_error *err) {

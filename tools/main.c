@@ -76,6 +76,7 @@ int main(int argc, char **argv) {
     hold_standard_streams();
     bus_guard_install();
     (void)signal(SIGPIPE, SIG_IGN);                  /* a closed pipe is an error of the write, not a silent end */
+    (void)signal(SIGXFSZ, SIG_IGN);                  /* and so is a limit on the size of files */
     CONVECT_CHECK(!option_table_fault(cli_table())); /* some 20 us */
     convect_error err = {0};
     convect_status status = dispatch(argc, argv, &err);

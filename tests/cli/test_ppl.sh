@@ -70,7 +70,29 @@ refuse 4 'no file of stored logits' -f "$work/text" --ctx 64 --kl "$work/text"
 head -c 100000 "$work/full" >"$work/cut"
 refuse 4 'its length does not fit its header' -f "$work/text" --special --ctx 64 --kl "$work/cut"
 refuse 3 'cannot write' -f "$work/text" --save-logits "$work/no/such/folder"
+cp "$work/some" "$work/kept"
+cp "$work/some" "$work/before"
+(ulimit -f 20 && exec "$convect" ppl "$model" -f "$work/text" --save-logits "$work/kept") >"$work/out" 2>"$work/err"
+rc=$?
+[ $rc -eq 8 ] || fail "a limit on the size of files: exit $rc: $(cat "$work/err")"
+grep -q 'cannot write .*: it needs 0...* GB' "$work/err" || fail "a limit on the size of files: $(cat "$work/err")"
+cmp -s "$work/kept" "$work/before" || fail "a failed write changed the older file"
 ls "$work"/*.part >/dev/null 2>&1 && fail "a temporary file was left"
+
+# an interrupt ends it with 130 and leaves nothing
+n=0
+while [ $n -lt 64 ]; do
+    cat "$work/text"
+    n=$((n + 1))
+done >"$work/long"
+env --default-signal=INT "$convect" ppl "$model" -f "$work/long" --save-logits "$work/never" >"$work/out" 2>"$work/err" &
+pid=$!
+while ! ls "$work"/never.*.part >/dev/null 2>&1 && kill -0 $pid 2>/dev/null; do sleep 0.05; done
+kill -INT $pid
+wait $pid
+rc=$?
+[ $rc -eq 130 ] || fail "an interrupt: exit $rc: $(cat "$work/err")"
+[ -z "$(find "$work" -name 'never*')" ] || fail "an interrupt left a file: $(ls "$work")"
 
 # quantize compares its result with its source
 "$convect" quantize "$model" "$work/small.gguf" --mix q2_k --verify "$work/text" --special --ctx 64 >"$work/out" 2>"$work/err" ||

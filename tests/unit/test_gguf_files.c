@@ -137,6 +137,32 @@ static void test_large(void **state) {
     gb_free(&b);
 }
 
+/* A vocabulary of real size, read in one pass. */
+static void test_many_strings(void **state) {
+    (void)state;
+    enum { N = 250000 };
+    gguf_builder b = {0};
+    gb_header(&b, 3, 0, 1);
+    gb_kv_array(&b, "tokenizer.ggml.tokens", GGUF_STRING, N);
+    for (int i = 0; i < N; i++) {
+        char text[16];
+        (void)snprintf(text, sizeof text, "t%d", i);
+        gb_string(&b, text);
+    }
+    put_file("vocab.gguf", b.data, b.n_bytes);
+    gb_free(&b);
+    gguf *g = NULL;
+    convect_error err = {0};
+    gguf_string *strings = calloc(N, sizeof *strings);
+    assert_non_null(strings);
+    if (gguf_open(in_folder("vocab.gguf"), &g, &err) != CONVECT_OK) fail_msg("%s", err.text);
+    assert_true(gguf_read_strings(gguf_kv_at(g, 0), strings));
+    assert_int_equal(strings[N - 1].n_bytes, 7);
+    assert_memory_equal(strings[N - 1].data, "t249999", 7);
+    free(strings);
+    gguf_close(g);
+}
+
 /* ---- split files ---- */
 
 typedef struct shard_spec {
@@ -295,6 +321,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_names, empty_folder),
         cmocka_unit_test_teardown(test_long_path, empty_folder),
         cmocka_unit_test_teardown(test_large, empty_folder),
+        cmocka_unit_test_teardown(test_many_strings, empty_folder),
         cmocka_unit_test_teardown(test_split, empty_folder),
         cmocka_unit_test_teardown(test_split_faults, empty_folder),
         cmocka_unit_test_teardown(test_from_any_shard, empty_folder),
