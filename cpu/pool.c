@@ -132,10 +132,13 @@ static void *worker_main(void *arg) {
     return NULL;
 }
 
-/* Workers take no signals: SIGINT belongs to the program's own threads. */
+/* Workers take no signals but those that their own memory accesses raise: SIGINT belongs to the program's own threads,
+ * while a SIGBUS that is blocked would kill without asking the program's handler. */
 static bool start_workers(cpu_pool *pool) {
     sigset_t all, old;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGSEGV);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     bool ok = true;
     for (size_t i = 1; ok && i < pool->n_workers; i++) {

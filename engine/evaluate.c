@@ -82,11 +82,12 @@ static convect_status compare_row(evaluation *e, const distribution *d, int32_t 
     if (base.target != target)
         return convect_fail(e->err, CONVECT_DAMAGED, "%s holds token %d for position %llu, the text %d",
                             e->options->base_path, base.target, (unsigned long long)position, target);
-    const double value = kl_of(e, &base, d);
-    e->kls[e->n_kls++] = (float)value;
-    kl->mean += value;
-    if (value > kl->max || e->n_kls == 1) {
-        kl->max = value;
+    const double exact = kl_of(e, &base, d);
+    const float value = (float)exact; /* as sorted later: median <= p99 <= max */
+    e->kls[e->n_kls++] = value;
+    kl->mean += exact;
+    if ((double)value > kl->max || e->n_kls == 1) {
+        kl->max = (double)value;
         kl->max_position = position;
     }
     e->base_sum -= (double)base.target_logp;

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cpu/pool.h"
 #include "offload/disk_probe.h"
 #include "tools/bus_guard.h"
 
@@ -56,22 +57,29 @@ static void uring(void **state) {
     assert_true((found == DISK_URING_REFUSED) == (code > 0));
 }
 
-/* In a child: maps a file, cuts it, reads beyond its end. */
-static void read_beyond_end(int fd, int err_fd) {
+static void read_as_last(void *arg, size_t i_worker, size_t n_workers) {
+    if (i_worker + 1 == n_workers) _exit(((const volatile uint8_t *)arg)[1 << 15]);
+    pause(); /* the caller is worker 0: it must not be the one that reads */
+}
+
+/* In a child: maps a file, cuts it, reads beyond its end, in a worker thread if there are several. */
+static void read_beyond_end(int fd, int err_fd, size_t n_threads) {
     if (dup2(err_fd, STDERR_FILENO) < 0 || ftruncate(fd, 1 << 16) != 0) _exit(99);
     const volatile uint8_t *map = mmap(NULL, 1 << 16, PROT_READ, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED || ftruncate(fd, 4096) != 0) _exit(99);
     bus_guard_install();
+    cpu_pool *pool = NULL;
+    if (n_threads > 1 && cpu_pool_create(n_threads, &pool, NULL) != CONVECT_OK) _exit(99);
+    if (pool) cpu_pool_run(pool, read_as_last, (void *)(uintptr_t)map);
     _exit(map[1 << 15] + map[0]);
 }
 
-static void bus_guard(void **state) {
-    (void)state;
+static void check_bus_guard(size_t n_threads) {
     FILE *file = tmpfile(), *out = tmpfile();
     assert_true(file && out);
     const pid_t pid = fork();
     assert_true(pid >= 0);
-    if (pid == 0) read_beyond_end(fileno(file), fileno(out));
+    if (pid == 0) read_beyond_end(fileno(file), fileno(out), n_threads);
     int status = 0;
     char text[256] = "";
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -83,6 +91,12 @@ static void bus_guard(void **state) {
     assert_int_equal(text[strlen(text) - 1], '\n');
     (void)fclose(file);
     (void)fclose(out);
+}
+
+static void bus_guard(void **state) {
+    (void)state;
+    check_bus_guard(1);
+    check_bus_guard(2);
 }
 
 int main(void) {
