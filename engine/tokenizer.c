@@ -340,11 +340,23 @@ static convect_status encode_plain(encoder *e, const char *text, size_t n_bytes,
     return status;
 }
 
-static convect_status encode_all(encoder *e, const char *text, size_t n_bytes, bool parse_special, convect_error *err) {
+/* The longest special token that begins text[0..n_bytes); control tokens count within n_trusted bytes. */
+static size_t match_special(const encoder *e, const char *text, size_t n_bytes, size_t n_trusted, int32_t *id) {
+    int32_t trusted_id;
+    const size_t n = special_match(&e->t->special, text, n_bytes, false, id);
+    const size_t n_control = special_match(&e->t->special, text, n_trusted, true, &trusted_id);
+    if (n_control > n) *id = trusted_id;
+    return n_control > n ? n_control : n;
+}
+
+static convect_status encode_all(encoder *e, const char *text, size_t n_bytes, const tokenizer_range *trusted,
+                                 size_t n_trusted, convect_error *err) {
     size_t begin = 0;
     for (size_t off = 0; off < n_bytes;) {
         int32_t id;
-        size_t n = special_match(&e->t->special, text + off, n_bytes - off, parse_special, &id);
+        while (n_trusted > 0 && trusted->end <= off) trusted++, n_trusted--;
+        const bool is_trusted = n_trusted > 0 && trusted->begin <= off;
+        size_t n = match_special(e, text + off, n_bytes - off, is_trusted ? trusted->end - off : 0, &id);
         if (n == 0) {
             off++;
             continue;
@@ -359,10 +371,18 @@ static convect_status encode_all(encoder *e, const char *text, size_t n_bytes, b
 
 convect_status tokenizer_encode(const tokenizer *t, const char *text, size_t n_bytes, bool parse_special,
                                 token_list *out, convect_error *err) {
+    const tokenizer_range whole = {0, n_bytes};
+    return tokenizer_encode_mixed(t, text, n_bytes, &whole, parse_special, out, err);
+}
+
+convect_status tokenizer_encode_mixed(const tokenizer *t, const char *text, size_t n_bytes,
+                                      const tokenizer_range *trusted, size_t n_trusted, token_list *out,
+                                      convect_error *err) {
     if (n_bytes > TEXT_BYTES_MAX)
         return convect_fail(err, CONVECT_USAGE, "the text has %zu bytes; %zu are the most", n_bytes, TEXT_BYTES_MAX);
+    CONVECT_CHECK(n_trusted == 0 || trusted[n_trusted - 1].end <= n_bytes);
     encoder e = {.t = t, .out = out};
-    convect_status status = encode_all(&e, text, n_bytes, parse_special, err);
+    convect_status status = encode_all(&e, text, n_bytes, trusted, n_trusted, err);
     bpe_work_free(&e.work);
     return status;
 }

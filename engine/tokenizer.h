@@ -32,6 +32,16 @@ void tokenizer_destroy(tokenizer *t); /* NULL is fine */
 convect_status tokenizer_encode(const tokenizer *t, const char *text, size_t n_bytes, bool parse_special,
                                 token_list *out, convect_error *err) CONVECT_MUST_CHECK;
 
+typedef struct tokenizer_range {
+    size_t begin, end; /* bytes [begin, end) */
+} tokenizer_range;
+
+/* The same where control tokens match only within one of the trusted ranges (rising, apart): the rest is from users.
+ * Otherwise the ranges change nothing: words reach across their ends. */
+convect_status tokenizer_encode_mixed(const tokenizer *t, const char *text, size_t n_bytes,
+                                      const tokenizer_range *trusted, size_t n_trusted, token_list *out,
+                                      convect_error *err) CONVECT_MUST_CHECK;
+
 /* The bytes of one token: control tokens give their literal text. Borrowed; may be part of a UTF-8 character. Id must
  * be in [0, vocabulary size) (checked); padding tokens give no bytes. */
 gguf_string tokenizer_piece(const tokenizer *t, int32_t id);

@@ -56,6 +56,19 @@ static convect_status read_prompt(run_job *job, convect_error *err) {
     return CONVECT_OK;
 }
 
+/* By the file's template, thinking off. */
+static convect_status encode_chat(run_job *job, gguf_string system, gguf_string user, convect_error *err) {
+    chat_prompt *p = NULL;
+    convect_status status = chat_prompt_create(convect_model_gguf(job->model), job->tokenizer, &p, err);
+    if (status == CONVECT_OK && chat_prompt_is_plain(p) && !job->is_quiet)
+        convect_log_write(job->ctx->log, CONVECT_LOG_INFO,
+                          "the file has no chat template: the prompt takes the form of plain ChatML");
+    if (status == CONVECT_OK) status = chat_prompt_encode(p, system, user, false, &job->prompt, err);
+    if (status != CONVECT_OK) convect_error_context(err, "%s: ", job->report.path);
+    chat_prompt_destroy(p);
+    return status;
+}
+
 static convect_status encode_prompt(run_job *job, convect_error *err) {
     const option_values *o = job->ctx->options;
     const gguf_string text = {job->text.data, job->text.n_bytes};
@@ -67,7 +80,7 @@ static convect_status encode_prompt(run_job *job, convect_error *err) {
         const char *system_text = option_text(o, OPT_SYSTEM);
         system = (gguf_string){system_text, strlen(system_text)};
     }
-    return chat_prompt_encode(job->tokenizer, system, text, &job->prompt, err);
+    return encode_chat(job, system, text, err);
 }
 
 /* ---- set-up ---- */

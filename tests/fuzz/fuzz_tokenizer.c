@@ -9,7 +9,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
-static tokenizer *built_in(const char *pre) {
+typedef struct fuzz_vocabulary {
+    tokenizer *t;
+    chat_prompt *prompt;
+} fuzz_vocabulary;
+
+static fuzz_vocabulary built_in(const char *pre) {
     static const vocab_token tokens[] = {{"aa", 1},
                                          {"aaaa", 1},
                                          {"ab", 1},
@@ -34,12 +39,13 @@ static tokenizer *built_in(const char *pre) {
                        .eos = -1};
     gguf_builder b = vb_build(&spec);
     gguf *g = NULL;
-    tokenizer *t = NULL;
+    fuzz_vocabulary v = {0};
     CONVECT_CHECK(gguf_open_memory(b.data, b.n_bytes, &g, NULL) == CONVECT_OK);
-    CONVECT_CHECK(tokenizer_create(g, &t, NULL) == CONVECT_OK);
+    CONVECT_CHECK(tokenizer_create(g, &v.t, NULL) == CONVECT_OK);
+    CONVECT_CHECK(chat_prompt_create(g, v.t, &v.prompt, NULL) == CONVECT_OK);
     gguf_close(g);
     gb_free(&b);
-    return t;
+    return v;
 }
 
 /* Every id is real, and streaming gives all bytes. Returns how many. */
@@ -98,29 +104,29 @@ static void check_file(const uint8_t *data, size_t n_bytes) {
     tokenizer_destroy(t);
 }
 
-static void check_prompt(const tokenizer *t, const char *text, size_t n_bytes) {
+static void check_prompt(const fuzz_vocabulary *v, const char *text, size_t n_bytes) {
     token_list ids = {0};
     gguf_string content = {text, n_bytes}, none = {0};
-    CONVECT_CHECK(chat_prompt_encode(t, none, content, &ids, NULL) == CONVECT_OK);
+    CONVECT_CHECK(chat_prompt_encode(v->prompt, none, content, false, &ids, NULL) == CONVECT_OK);
     size_t n_control = 0;
-    for (size_t i = 0; i < ids.n; i++) n_control += tokenizer_is_control(t, ids.ids[i]);
+    for (size_t i = 0; i < ids.n; i++) n_control += tokenizer_is_control(v->t, ids.ids[i]);
     CONVECT_CHECK(n_control == 3); /* the content added none */
     token_list_free(&ids);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
-    static tokenizer *tokenizers[2]; /* live as long as the process */
-    if (!tokenizers[0]) {
-        tokenizers[0] = built_in("qwen2");
-        tokenizers[1] = built_in("qwen35");
+    static fuzz_vocabulary vocabularies[2]; /* live as long as the process */
+    if (!vocabularies[0].t) {
+        vocabularies[0] = built_in("qwen2");
+        vocabularies[1] = built_in("qwen35");
     }
     if (n_bytes == 0) return 0;
     if (data[0] & 1) {
         check_file(data + 1, n_bytes - 1);
         return 0;
     }
-    const tokenizer *t = tokenizers[data[0] >> 1 & 1];
-    check_text(t, (const char *)data + 1, n_bytes - 1, (data[0] & 4) != 0);
-    check_prompt(t, (const char *)data + 1, n_bytes - 1);
+    const fuzz_vocabulary *v = &vocabularies[data[0] >> 1 & 1];
+    check_text(v->t, (const char *)data + 1, n_bytes - 1, (data[0] & 4) != 0);
+    check_prompt(v, (const char *)data + 1, n_bytes - 1);
     return 0;
 }

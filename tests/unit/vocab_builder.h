@@ -19,6 +19,7 @@ typedef struct vocab_spec {
     int lacks_byte;         /* this byte's token becomes unused; -1: none */
     int64_t eos;            /* -1: absent */
     bool adds_bos;
+    const char *chat_template; /* NULL: the key is absent */
 } vocab_spec;
 
 static inline void vb_byte_text(unsigned b, char out[static 3]) {
@@ -46,10 +47,12 @@ static inline void vb_tokens(gguf_builder *b, const vocab_spec *s) {
 /* The bytes belong to the builder: gb_free. */
 static inline gguf_builder vb_build(const vocab_spec *s) {
     gguf_builder b = {0};
-    gb_header(&b, 3, 0, 4u + (s->model != NULL) + (s->pre != NULL) + (s->eos >= 0) + s->adds_bos);
+    gb_header(&b, 3, 0,
+              4u + (s->model != NULL) + (s->pre != NULL) + (s->eos >= 0) + s->adds_bos + (s->chat_template != NULL));
     gb_kv_string(&b, "general.architecture", "qwen35moe");
     if (s->model) gb_kv_string(&b, "tokenizer.ggml.model", s->model);
     if (s->pre) gb_kv_string(&b, "tokenizer.ggml.pre", s->pre);
+    if (s->chat_template) gb_kv_string(&b, "tokenizer.chat_template", s->chat_template);
     vb_tokens(&b, s);
     gb_kv_array(&b, "tokenizer.ggml.merges", GGUF_STRING, s->n_merges);
     for (size_t i = 0; i < s->n_merges; i++) gb_string(&b, s->merges[i]);
