@@ -56,6 +56,7 @@ cat >"$out/run_tests.sh" <<'END'
 #!/bin/sh
 # Usage: sh run_tests.sh [unit|model|gpu ...]   (default: all)
 cd "$(dirname "$0")" || exit 1
+ln -sfn "$PWD" /tmp/convect-bundle # the root that tools/cmake/bundle.cmake gave to the test programs
 [ $# -gt 0 ] || set -- unit model gpu
 n_passed=0 n_failed=0 n_skipped=0
 for label; do
