@@ -334,7 +334,6 @@ static convect_status place_tensor(const gguf_shard *s, uint64_t alignment, gguf
     if (__builtin_add_overflow(s->data_off, off, &t->file_off) || __builtin_add_overflow(t->file_off, t->n_bytes, &end))
         return gguf_fail(s, err, CONVECT_DAMAGED, "is damaged: the offset %llu of tensor %s overflows", (ull)off,
                          quoted);
-    t->data = s->data + t->file_off; /* valid once check_end has passed */
     return CONVECT_OK;
 }
 
@@ -407,6 +406,7 @@ static convect_status place_tensors(cursor *c, gguf_shard *s, gguf_tensor *t) {
     }
     status = check_end(s, t, alignment, c->err);
     if (status != CONVECT_OK) return status;
+    for (size_t i = 0; i < s->n_tensors; i++) t[i].data = s->data + t[i].file_off;
     return check_overlap(s, t, c->err);
 }
 

@@ -119,9 +119,10 @@ static value text_of_json(template_context *c, const char *text, size_t n_bytes)
 
 static value dict_of_json(template_context *c, struct json_object *o) {
     dict *d = dict_new(c);
-    json_object_object_foreach(o, key, item) {
-        const value name = text_of_json(c, key, strlen(key));
-        dict_append(c, d, name, value_of_json(c, item)); /* keys differ already */
+    struct json_object_iter at;
+    json_object_object_foreachC(o, at) {
+        const value name = text_of_json(c, at.key, strlen(at.key));
+        dict_append(c, d, name, value_of_json(c, at.val)); /* keys differ already */
     }
     return value_dict(d);
 }

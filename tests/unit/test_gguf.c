@@ -286,6 +286,7 @@ TENSORS(t_unaligned, B256("b.weight", Q4_K, 161))
 TENSORS(t_overlap, B256("b.weight", Q4_K, 128))
 TENSORS(t_same_place, B256("b.weight", Q4_K, 0))
 TENSORS(t_past_end, B256("b.weight", Q4_K, 448))
+TENSORS(t_offset_far, B256("b.weight", Q4_K, INT64_MAX - 65535))
 TENSORS(t_offset_overflow, B256("b.weight", Q4_K, UINT64_MAX - 31))
 TENSORS(t_type_4, B256("b.weight", 4, 160))
 TENSORS(t_type_9, B256("b.weight", 9, 160))
@@ -315,6 +316,7 @@ static void test_tensors(void **state) {
     expect(build(PART_TENSORS, t_overlap), CONVECT_DAMAGED, "tensors 'a.weight' and 'b.weight' overlap");
     expect(build(PART_TENSORS, t_same_place), CONVECT_DAMAGED, "overlap");
     expect(build(PART_TENSORS, t_past_end), CONVECT_DAMAGED, "bytes are missing (tensor 'b.weight' ends at byte");
+    expect(build(PART_TENSORS, t_offset_far), CONVECT_DAMAGED, "bytes are missing (tensor 'b.weight' ends at byte");
     expect(build(PART_TENSORS, t_offset_overflow), CONVECT_DAMAGED, "overflows");
     expect(build(PART_TENSORS, t_type_4), CONVECT_NOT_SUPPORTED, "Q4_2");
     expect(build(PART_TENSORS, t_type_9), CONVECT_NOT_SUPPORTED, "Q8_1");
