@@ -13,6 +13,7 @@
 #endif
 
 #include "cpu/features.h"
+#include "cpu/float_mode.h"
 #include "engine/base/check.h"
 
 /* About 50-100 us of polling: longer than the gap between two regions of a decode step, short enough to cost nothing
@@ -51,25 +52,6 @@ static inline void spin_pause(void) {
     _mm_pause();
 #else
     sched_yield();
-#endif
-}
-
-/* Round to nearest, denormals kept: a library loaded with -ffast-math would otherwise change results. */
-static unsigned float_mode_enter(void) {
-#if defined(__x86_64__)
-    const unsigned old = _mm_getcsr();
-    if ((old & ~0x3fu) != 0x1f80u) _mm_setcsr(0x1f80u);
-    return old;
-#else
-    return 0;
-#endif
-}
-
-static void float_mode_leave(unsigned old) {
-#if defined(__x86_64__)
-    if ((old & ~0x3fu) != 0x1f80u) _mm_setcsr(old);
-#else
-    (void)old;
 #endif
 }
 

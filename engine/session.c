@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/float_mode.h"
 #include "engine/pages.h"
 
 #define N_CTX_DEFAULT   4096
@@ -160,7 +161,9 @@ convect_status session_check_tokens(const convect_session *s, const int32_t *tok
 
 const float *session_forward(convect_session *s, const family_step *step) {
     pthread_mutex_lock(&s->model->pool_lock);
+    const unsigned mode = float_mode_enter(); /* a step of one row computes on this thread outside of the pool too */
     const float *hidden = s->model->family->forward(&s->exec, step);
+    float_mode_leave(mode);
     pthread_mutex_unlock(&s->model->pool_lock);
     return hidden;
 }
@@ -168,7 +171,9 @@ const float *session_forward(convect_session *s, const family_step *step) {
 void session_output(convect_session *s, const float *hidden, size_t n_rows) {
     memcpy(s->hidden, hidden, n_rows * s->model->info.n_embd * sizeof *hidden);
     pthread_mutex_lock(&s->model->pool_lock);
+    const unsigned mode = float_mode_enter();
     s->model->family->head(&s->exec, s->hidden, n_rows, s->logits);
+    float_mode_leave(mode);
     pthread_mutex_unlock(&s->model->pool_lock);
 }
 

@@ -1,6 +1,8 @@
 /* Bit-exactness of sessions: logits and hidden states do not depend on chunk size, resume point, snapshot restore,
  * thread count or kernel level; a step of n rows equals n single steps; rejected rows leave no trace. Every comparison
  * is of bytes, on two tiny models (F32; ten formats), with f16 and int8 KV. */
+#include <fenv.h>
+
 #include "engine/session.h"
 #include "tests/model/session_fixture.h"
 
@@ -184,6 +186,23 @@ static void rows(world *w) {
     convect_session_destroy(single);
 }
 
+/* A caller's rounding mode (or flush-to-zero) changes no bit and is still there afterwards. */
+static void callers_float_mode(world *w) {
+    convect_session *s = fixture_session(w->model, 64, w->kv);
+    fixture_sync(s, w->text, 70);
+    fixture_step(s, w->text + 70, 1, 1);
+    float *want = fixture_output(s, w->config, 0);
+    const int old = fegetround();
+    assert_int_equal(fesetround(FE_UPWARD), 0);
+    fixture_sync(s, w->text, 70);
+    fixture_step(s, w->text + 70, 1, 1);
+    assert_int_equal(fegetround(), FE_UPWARD);
+    assert_int_equal(fesetround(old), 0);
+    fixture_same(s, w->config, 0, want);
+    free(want);
+    convect_session_destroy(s);
+}
+
 static int32_t best_of(const convect_session *s, const tiny_config *c, size_t i_row) {
     const float *logits = convect_session_logits(s, i_row);
     size_t best = 0;
@@ -310,6 +329,7 @@ static void run_all(const tiny_config *config, bool is_mixed, convect_kv_type kv
     snapshots(&w);
     steps_are_no_history(&w);
     rows(&w);
+    callers_float_mode(&w);
     proposals(&w);
     two_sequences(&w);
     all_rows(&w);
