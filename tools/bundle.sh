@@ -4,6 +4,7 @@
 # Usage: sh tools/bundle.sh [OUTDIR]      (default: bundle)
 #   OUTDIR/bin    convect and the test programs      OUTDIR/lib   shared libraries
 #   OUTDIR/tests, OUTDIR/tools   data of the tests, the demo model
+#   OUTDIR/licenses   of Convect's tables and data, and of each library
 #   OUTDIR/run_tests.sh [unit|model|gpu ...]         runs the tests there
 set -eu
 case "${1:-}" in -*)
@@ -50,6 +51,36 @@ cp LICENSE "$out/"
 for program in "$out"/bin/*; do ldd "$program"; done | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }' | sort -u |
     grep -vE '^(libc|libm|libdl|librt|libpthread|libresolv|libutil)\.so' | while read -r name path; do
     cp -L "$path" "$out/lib/$name"
+done
+
+# The licence of everything that went in: archives and headers inside the programs, shared libraries beside them.
+add_licence() { # add_licence FILE: of the package that owns it; of CUDA's folder if it lies there
+    real=$(readlink -f "$1")
+    for path in "$1" "$real" "${1#/usr}" "${real#/usr}"; do # dpkg knows a file by the path in its package
+        package=$(dpkg-query -S "$path" 2>/dev/null | head -1 | cut -d: -f1) || true
+        [ -n "$package" ] || continue
+        cp -L "/usr/share/doc/$package/copyright" "$out/licenses/$package.txt"
+        return
+    done
+    case $real in */cuda*) ;; *)
+        echo "bundle: no package owns $1, so its licence is not known" >&2
+        return 1
+        ;;
+    esac
+    text=$(find -L /usr/local/cuda -maxdepth 4 -type f \( -name 'EULA*' -o -path '*cuda_runtime*' -iname 'licen[cs]e*' \) | head -1)
+    [ -n "$text" ] || {
+        echo "bundle: $1 is in the programs, but CUDA's folder has no licence text" >&2
+        return 1
+    }
+    cp -L "$text" "$out/licenses/NVIDIA-CUDA.txt"
+}
+mkdir -p "$out/licenses"
+{
+    grep -ohE '(^|[ =])/[^ $]*\.(a|so)[.0-9]*( |$)' build-bundle/build.ninja | tr -d ' ='
+    for program in "$out"/bin/*; do ldd "$program"; done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
+    echo /usr/include/xxhash.h # compiled in
+} | sort -u | grep -vE '/lib(c|m|dl|rt|pthread|resolv|util)\.(a|so)' | while read -r file; do
+    add_licence "$file"
 done
 
 cat >"$out/run_tests.sh" <<'END'
