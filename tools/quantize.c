@@ -8,6 +8,7 @@
 #include "engine/mix.h"
 #include "tools/commands.h"
 #include "tools/evaluate_job.h"
+#include "tools/interrupt.h"
 #include "tools/progress.h"
 #include "tools/quantize_stream.h"
 #include "tools/quantize_verify.h"
@@ -119,6 +120,7 @@ static convect_status write_tensors(quantize_job *job, bool is_quiet, convect_er
         status = quantize_stream_tensor(job->stream, p->tensor, p->to, i, err);
         n_done += p->tensor->n_bytes;
         progress_show(&bar, n_done);
+        if (!status && interrupt_seen()) status = convect_fail(err, CONVECT_CANCELLED, "interrupted");
     }
     progress_end(&bar);
     return status;
@@ -192,6 +194,7 @@ static convect_status job_run(quantize_job *job, const command_context *ctx, con
     if (!status) status = check_paths(job, path_out, err);
     if (!status) status = plan_tensors(job, err);
     if (!status) status = cpu_pool_create(option_u64(ctx->options, OPT_THREADS), &job->pool, err);
+    interrupt_watch(); /* from here on a half-written file has to be taken away */
     if (!status) status = gguf_writer_open(path_out, &job->writer, err);
     if (status) return status;
     if (job->n_requantised) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/check.h"
+#include "tools/interrupt.h"
 #include "tools/synth_metadata.h"
 
 #define PIECE_ELEMS ((size_t)262144) /* a multiple of every block; at most 1 MiB of any format */
@@ -122,10 +123,12 @@ static void synth_work(void *arg, size_t i_worker, size_t n_workers) {
     while (!atomic_load_explicit(&job->has_failed, memory_order_relaxed)) {
         uint64_t i = atomic_fetch_add_explicit(&job->next_piece, 1, memory_order_relaxed);
         if (i >= job->first_piece[job->list->n_tensors]) return;
-        if (write_piece(job, w, i)) atomic_store_explicit(&job->has_failed, true, memory_order_relaxed);
-        if (i_worker == 0) {
+        bool is_good = write_piece(job, w, i) == CONVECT_OK;
+        if (i_worker == 0) { /* the caller's thread, which takes the signals */
             progress_show(&job->bar, atomic_load_explicit(&job->n_done_bytes, memory_order_relaxed));
+            is_good = is_good && !interrupt_seen();
         }
+        if (!is_good) atomic_store_explicit(&job->has_failed, true, memory_order_relaxed);
     }
 }
 
@@ -150,7 +153,7 @@ static convect_status fill_tensors(synth_job *job, cpu_pool *pool, bool is_quiet
         const convect_error *e = &job->workers[i].error;
         if (e->status) return convect_fail(err, e->status, "%s", e->text);
     }
-    return CONVECT_OK;
+    return interrupt_seen() ? convect_fail(err, CONVECT_CANCELLED, "interrupted") : CONVECT_OK;
 }
 
 /* Last shard first: a reader starts at the first one, which then finds all others in place. */
@@ -169,6 +172,7 @@ convect_status synth_write(const model_list *list, const synth_style *style, con
                            bool is_quiet, synth_result *out, convect_error *err) {
     *out = (synth_result){0};
     synth_job job = {.list = list, .style = *style};
+    interrupt_watch(); /* a half-written file has to be taken away */
     convect_status status = job_open(&job, cpu_pool_size(pool), err);
     if (!status) status = open_shards(&job, path, out, err);
     if (!status) status = fill_tensors(&job, pool, is_quiet, err);
