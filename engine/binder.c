@@ -34,9 +34,7 @@ bool binder_has(const binder *b, const char *name) {
 
 static const gguf_tensor *use(binder *b, const char *name) {
     const gguf_tensor *t = gguf_tensor_find(b->file, name);
-    for (size_t i = 0; t && i < gguf_n_tensors(b->file); i++) {
-        if (gguf_tensor_at(b->file, i) == t) b->is_used[i] = true;
-    }
+    if (t) b->is_used[t - gguf_tensor_at(b->file, 0)] = true; /* the reader keeps its tensors in one array */
     return t;
 }
 

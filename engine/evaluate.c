@@ -104,7 +104,7 @@ static convect_status row(evaluation *e, size_t i, const float *logits) {
     const uint64_t position = e->i_first + i + 1;
     const int32_t target = e->tokens[i + 1];
     if (!distribution_of(logits, e->n_vocab, &d))
-        return convect_fail(e->err, CONVECT_IO,
+        return convect_fail(e->err, CONVECT_DAMAGED,
                             "the logits after token %llu of the text are not finite: the weights or the arithmetic are "
                             "damaged (convect check --full looks at the weights)",
                             (unsigned long long)position);

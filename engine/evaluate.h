@@ -62,8 +62,8 @@ typedef struct evaluate_result {
 } evaluate_result;
 
 /* Runs the text through a session of its own. Memory: the session, a record, and 4 bytes for each predicted token.
- * Errors: USAGE (text too short, made for another text), DAMAGED and NOT_SUPPORTED (base file), IO (logits that are not
- * finite too), NO_FIT, CANCELLED. On success the caller calls evaluate_free. */
+ * Errors: USAGE (text too short, made for another text), DAMAGED and NOT_SUPPORTED (base file), DAMAGED (logits that
+ * are not finite), IO, NO_FIT, CANCELLED. On success the caller calls evaluate_free. */
 convect_status evaluate_text(convect_model *model, const int32_t *tokens, size_t n_tokens,
                              const evaluate_options *options, evaluate_result *out,
                              convect_error *err) CONVECT_MUST_CHECK;

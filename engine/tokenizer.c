@@ -189,8 +189,8 @@ static convect_status read_texts(const gguf_kv *kv, gguf_string **out, convect_e
     *out = calloc((size_t)kv->n_elements + 1, sizeof **out); /* an empty array gets an address too */
     if (!*out)
         return convect_fail(err, CONVECT_NO_FIT, "no memory for %llu strings", (unsigned long long)kv->n_elements);
-    CONVECT_CHECK(gguf_read_strings(kv, *out)); /* its type was checked */
-    return CONVECT_OK;
+    if (gguf_read_strings(kv, *out)) return CONVECT_OK;
+    return convect_fail(err, CONVECT_DAMAGED, "the file changed while it was being read"); /* its type was checked */
 }
 
 static convect_status read_vocab(tokenizer *t, const gguf *g, convect_error *err) {

@@ -6,22 +6,17 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 #ifdef CONVECT_HAVE_URING
 #include <liburing.h>
 #endif
 
+#include "engine/base/stats.h"
+
 #define PIECE_BYTES   ((size_t)4 << 20)
 #define WRITTEN_BYTES ((uint64_t)64 << 20)
 #define ALIGN_BYTES   4096
 #define READ_NS       UINT64_C(500000000)
-
-static uint64_t now_ns(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
 
 static convect_status failed(convect_error *err, const char *what) {
     const int code = errno;
@@ -40,12 +35,12 @@ static convect_status write_file(int fd, uint8_t *piece, convect_error *err) {
 }
 
 static convect_status read_file(int fd, uint8_t *piece, uint64_t n_bytes, disk_read_rate *out, convect_error *err) {
-    const uint64_t start_ns = now_ns();
+    const uint64_t start_ns = stats_now_ns();
     uint64_t spent_ns = 0, off = 0;
     while (off + PIECE_BYTES <= n_bytes && spent_ns < READ_NS) {
         if (pread(fd, piece, PIECE_BYTES, (off_t)off) != (ssize_t)PIECE_BYTES) return failed(err, "cannot read");
         off += PIECE_BYTES;
-        spent_ns = now_ns() - start_ns;
+        spent_ns = stats_now_ns() - start_ns;
     }
     if (off == 0) return convect_fail(err, CONVECT_NOT_SUPPORTED, "the file is too small to measure with");
     out->read_bytes = off;

@@ -47,10 +47,10 @@
     X(OPT_CTX, "ctx", 0, U64, "N", "8192", "64..16777216", COMMAND_RUN | COMMAND_PLAN,                                 \
       "room for prompt and answer, in tokens; the default shrinks to what the model has")                              \
     X(OPT_KV, "kv", 0, CHOICE, "TYPE", "f16", "f16|int8", COMMAND_RUN | COMMAND_PLAN | COMMAND_PPL,                    \
-      "type of the KV cache; int8 is lossy")          \
+      "type of the KV cache; int8 is lossy")                                                                           \
     X(OPT_RAM, "ram", 0, SIZE, "SIZE", NULL, "1MiB..1024TiB", COMMAND_RUN | COMMAND_PLAN,                              \
       "RAM to fit into instead of what is available")                                                                  \
-    X(OPT_CHUNK, "chunk", 0, U64, "N", "512", "64..65536 step 64", COMMAND_RUN | COMMAND_PLAN | COMMAND_PPL,           \
+    X(OPT_CHUNK, "chunk", 0, U64, "N", "512", "64..16384 step 64", COMMAND_RUN | COMMAND_PLAN | COMMAND_PPL,           \
       "tokens of a prefill chunk; changes speed only")                                                                 \
     X(OPT_THREADS, "threads", 't', U64, "N", "0", "0..1024",                                                           \
       COMMAND_RUN | COMMAND_QUANTIZE | COMMAND_SYNTH | COMMAND_PPL | COMMAND_CHECK,                                    \

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include <json-c/json.h>
-#include <utf8proc.h>
 
 #include "engine/base/json.h"
+#include "engine/text_escape.h"
 #include "engine/tokenizer.h"
 #include "tools/commands.h"
 #include "tools/text_input.h"
@@ -24,16 +24,7 @@ static struct json_object *json_text(const char *text, size_t n_bytes) {
     struct json_object *o = NULL;
     char *repaired = malloc(3 * n_bytes + 1);
     if (!repaired) return NULL;
-    size_t n_out = 0;
-    for (size_t off = 0; off < n_bytes;) {
-        utf8proc_int32_t c;
-        utf8proc_ssize_t n =
-            utf8proc_iterate((const utf8proc_uint8_t *)text + off, (utf8proc_ssize_t)(n_bytes - off), &c);
-        size_t n_char = n > 0 ? (size_t)n : 3;
-        memcpy(repaired + n_out, n > 0 ? text + off : "\xEF\xBF\xBD", n_char);
-        n_out += n_char;
-        off += n > 0 ? (size_t)n : 1;
-    }
+    const size_t n_out = text_to_utf8(repaired, text, n_bytes);
     if (n_out <= INT32_MAX) o = json_object_new_string_len(repaired, (int)n_out);
     free(repaired);
     return o;

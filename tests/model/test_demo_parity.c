@@ -1,8 +1,7 @@
 /* The demo model (Q8_0) teacher-forced on the held-out text of every task kind, against transformers in float32 on the
  * original weights (tests/data/demo/README.md): mean KL <= 2e-4, first choices equal at >= 97 % of all positions, and
  * at most 2 of those where transformers' first two are 0.1 or more apart differ. Token by token against prefill: mean
- * KL
- * <= 1e-4. Prints a table by kind and every changed choice with its gap. */
+ * KL <= 1e-4. Prints a table by kind and every changed choice with its gap. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -231,7 +231,7 @@ static void not_finite(void **state) {
     evaluate_options o = options_of(CONVECT_KV_F16);
     evaluate_result r;
     convect_error err = {0};
-    assert_int_equal(evaluate_text(broken, text, N_TEXT, &o, &r, &err), CONVECT_IO);
+    assert_int_equal(evaluate_text(broken, text, N_TEXT, &o, &r, &err), CONVECT_DAMAGED);
     assert_non_null(strstr(err.text, "not finite"));
     convect_model_close(broken);
     (void)unlink(copy);
