@@ -7,6 +7,8 @@
 
 #include "engine/base/check.h"
 
+#define BLOCKS_MAX 1024 /* as many as the family reads */
+
 void model_list_free(model_list *list) {
     for (size_t i = 0; i < list->n_kv; i++) {
         free((void *)(uintptr_t)list->kvs[i].key.data); /* one block: key, then value */
@@ -67,20 +69,23 @@ const gguf_kv *model_list_find(const model_list *list, const char *key) {
     return NULL;
 }
 
-static gguf_kv *find_model_kv(const model_list *list, const char *name) {
+/* The entry <architecture>.NAME if it is one whole number >= 0, else NULL. */
+static gguf_kv *find_number(const model_list *list, const char *name) {
     gguf_string arch;
+    uint64_t v;
     char key[128];
     const gguf_kv *kv = model_list_find(list, "general.architecture");
     if (!kv || kv->n_bytes < 8 || !gguf_read_string(kv, &arch) || arch.n_bytes > 64) return NULL;
     (void)snprintf(key, sizeof key, "%.*s.%s", (int)arch.n_bytes, arch.data, name);
     kv = model_list_find(list, key);
-    return kv ? &list->kvs[kv - list->kvs] : NULL;
+    return kv && kv->type != GGUF_ARRAY && gguf_read_u64(kv, 0, &v) ? &list->kvs[kv - list->kvs] : NULL;
 }
 
 uint64_t model_list_number(const model_list *list, const char *name, uint64_t fallback) {
-    uint64_t v;
-    const gguf_kv *kv = find_model_kv(list, name);
-    return kv && gguf_read_u64(kv, 0, &v) ? v : fallback;
+    uint64_t v = fallback;
+    const gguf_kv *kv = find_number(list, name);
+    if (kv) (void)gguf_read_u64(kv, 0, &v);
+    return v;
 }
 
 uint64_t list_tensor_elems(const list_tensor *t) {
@@ -98,8 +103,8 @@ static uint8_t *own_data(const gguf_kv *kv) {
     return (uint8_t *)(uintptr_t)kv->data;
 }
 
-static void set_number(gguf_kv *kv, uint64_t v) {
-    CONVECT_CHECK(kv->n_bytes <= sizeof v && kv->type != GGUF_STRING && kv->type != GGUF_ARRAY);
+static void set_number(gguf_kv *kv, uint64_t v) { /* of find_number */
+    CONVECT_CHECK(kv->n_bytes <= sizeof v);
     memcpy(own_data(kv), &v, kv->n_bytes); /* little-endian, as the format is */
 }
 
@@ -161,6 +166,8 @@ static void cut_arrays(model_list *list, const layer_cut *cut) {
 convect_status model_list_cut_layers(model_list *list, size_t n_layers, convect_error *err) {
     size_t n_blocks = model_list_number(list, "block_count", 0);
     size_t n_mtp = model_list_number(list, "nextn_predict_layers", 0);
+    if (n_blocks > BLOCKS_MAX)
+        return convect_fail(err, CONVECT_DAMAGED, "the list's block_count is %zu; at most %d", n_blocks, BLOCKS_MAX);
     if (n_layers == 0 || n_mtp >= n_blocks || n_layers > n_blocks - n_mtp) {
         return convect_fail(err, CONVECT_USAGE, "--layers %zu: this model has %zu layers", n_layers,
                             n_blocks > n_mtp ? n_blocks - n_mtp : 0);
@@ -169,11 +176,11 @@ convect_status model_list_cut_layers(model_list *list, size_t n_layers, convect_
     size_t interval = model_list_number(list, "full_attention_interval", 0);
     if (n_layers < interval && interval <= cut.n_main) {
         cut.last_source = interval - 1;
-        set_number(find_model_kv(list, "full_attention_interval"), n_layers);
+        set_number(find_number(list, "full_attention_interval"), n_layers);
     }
     cut_tensors(list, &cut);
     cut_arrays(list, &cut);
-    set_number(find_model_kv(list, "block_count"), cut.n_kept + cut.n_mtp);
+    set_number(find_number(list, "block_count"), cut.n_kept + cut.n_mtp);
     return CONVECT_OK;
 }
 
@@ -189,7 +196,7 @@ convect_status model_list_cut_vocab(model_list *list, uint64_t n_vocab, convect_
         bool is_tokenizer = kv->key.n_bytes > 10 && memcmp(kv->key.data, "tokenizer.", 10) == 0;
         if (kv->type == GGUF_ARRAY && is_tokenizer && kv->n_elements == n_before) kv->n_elements = n_vocab;
     }
-    gguf_kv *size = find_model_kv(list, "vocab_size");
+    gguf_kv *size = find_number(list, "vocab_size");
     if (size) set_number(size, n_vocab);
     for (size_t i = 0; i < list->n_tensors; i++) {
         if (list->tensors[i].n_dims == 2 && list->tensors[i].ne[1] == n_before) list->tensors[i].ne[1] = n_vocab;

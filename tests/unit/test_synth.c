@@ -318,6 +318,30 @@ static void refuses_bad_lists(void **state) {
     }
 }
 
+/* Counts of another kind, or beyond any model, are faults of the list: no check fails, nothing loops for ages. */
+static void cutting_refuses_strange_counts(void **state) {
+    (void)state;
+    static const char architecture[] = "{\"metadata\": [{\"key\": \"general.architecture\", \"type\": \"string\", "
+                                       "\"value\": \"m\"}, {\"key\": \"m.block_count\", \"type\": ";
+    static const struct {
+        const char *count;
+        convect_status status;
+    } rows[] = {
+        {"\"array\", \"element_type\": \"u32\", \"n_elements\": 1, \"first\": [4]", CONVECT_USAGE},
+        {"\"i32\", \"value\": -4", CONVECT_USAGE},
+        {"\"u64\", \"value\": 1152921504606846976", CONVECT_DAMAGED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[512];
+        model_list list;
+        convect_error err = {0};
+        (void)snprintf(text, sizeof text, "%s%s}], \"tensors\": []}", architecture, rows[i].count);
+        assert_int_equal(read_text(text, &list, &err), CONVECT_OK);
+        assert_int_equal(model_list_cut_layers(&list, 1, &err), rows[i].status);
+        model_list_free(&list);
+    }
+}
+
 /* ---- popularity ---- */
 
 enum { N_EXPERTS = 256, TOP_K = 8, N_EMBD = 512, N_HIDDEN = 4000 };
@@ -427,6 +451,7 @@ int main(void) {
         cmocka_unit_test(cuts_layers_and_vocabulary),
         cmocka_unit_test(reads_committed_lists),
         cmocka_unit_test(refuses_bad_lists),
+        cmocka_unit_test(cutting_refuses_strange_counts),
         cmocka_unit_test(popularity_follows_zipf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
