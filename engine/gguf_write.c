@@ -307,7 +307,10 @@ static convect_status reserve(const gguf_writer *w, uint64_t n_bytes, convect_er
 
 /* Has the reader check what was declared: duplicate keys and names, empty or long ones, alignment, bools. */
 static convect_status check_head(const gguf_writer *w, const byte_buffer *head, convect_error *err) {
-    gguf_shard shard = {.path = strdup(w->path), .fd = -1, .data = head->data, .n_bytes = gguf_writer_file_bytes(w)};
+    /* without the padding at the end, where the reader would look for a second file: only the head is in memory */
+    const written_tensor *last = w->n_tensors ? &w->tensors[w->n_tensors - 1] : NULL;
+    const uint64_t n_bytes = w->data_off + (last ? last->off + last->n_bytes : 0);
+    gguf_shard shard = {.path = strdup(w->path), .fd = -1, .data = head->data, .n_bytes = n_bytes};
     if (!shard.path) return convect_fail(err, CONVECT_NO_FIT, "out of memory");
     gguf *g = NULL;
     convect_status status = gguf_open_shard(&shard, &g, err);
