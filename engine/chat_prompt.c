@@ -7,8 +7,8 @@
 
 #include <json-c/json.h>
 
+#include "engine/character.h"
 #include "engine/template.h"
-#include "engine/template_internal.h"
 
 /* Contents are trimmed and thinking is switched off as in the templates of Qwen3.5 and Qwen3.6. */
 static const char plain_chatml[] =

@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 
+#include "engine/character.h"
 #include "engine/template.h"
 
 #define TEMPLATE_DEPTH_MAX 512
@@ -75,11 +76,6 @@ int rope_compare(template_context *c, rope *a, rope *b); /* by bytes, which is b
 /* First occurrence of needle at or after begin, SIZE_MAX if none. */
 size_t rope_find(template_context *c, rope *r, rope *needle, size_t begin);
 
-/* Characters: a byte that is no UTF-8 counts as one, with itself | CHARACTER_RAW as its code. */
-#define CHARACTER_RAW 0x40000000
-size_t character_read(const char *text, size_t n_bytes, int32_t *code); /* its length; n_bytes > 0 */
-size_t character_write(int32_t code, char out[4]);
-bool character_is_space(int32_t code); /* str.isspace */
 size_t rope_n_characters(template_context *c, rope *r);
 
 /* ---- values ---- */
