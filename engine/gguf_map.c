@@ -63,6 +63,7 @@ static convect_status check_kind(const gguf_shard *s, const struct stat *st, con
 
 convect_status gguf_shard_open(gguf_shard *s, const char *path, convect_error *err) {
     *s = (gguf_shard){.path = strdup(path), .fd = -1};
+    if (!path[0]) return convect_fail(err, CONVECT_NOT_FOUND, "the name of the file to read is empty");
     if (!s->path) return convect_fail(err, CONVECT_NO_FIT, "out of memory");
     s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* NONBLOCK: a named pipe must not hang us */
     if (s->fd < 0) return open_failed(s, errno, err);
@@ -72,6 +73,10 @@ convect_status gguf_shard_open(gguf_shard *s, const char *path, convect_error *e
     if (status != CONVECT_OK) return status;
     s->n_bytes = (uint64_t)st.st_size;
     void *map = mmap(NULL, s->n_bytes, PROT_READ, MAP_SHARED, s->fd, 0);
+    if (map == MAP_FAILED && errno == ENOMEM)
+        return gguf_fail(s, err, CONVECT_NO_FIT,
+                         "cannot map its %llu bytes: the address space is limited (ulimit -v) or full",
+                         (unsigned long long)s->n_bytes);
     if (map == MAP_FAILED) return gguf_fail(s, err, CONVECT_IO, "cannot map it: %s", strerror(errno));
     s->data = map;
     return CONVECT_OK;

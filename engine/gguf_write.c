@@ -51,6 +51,7 @@ struct gguf_writer {
 
 static convect_status resolve(gguf_writer *w, const char *path, convect_error *err) {
     struct stat st;
+    if (!path[0]) return convect_fail(err, CONVECT_USAGE, "the name of the file to write is empty");
     if (stat(path, &st) != 0) {
         if (snprintf(w->path, sizeof w->path, "%s", path) < (int)sizeof w->path) return CONVECT_OK;
         return convect_fail(err, CONVECT_IO, "cannot write a file: its path is longer than %d bytes", PATH_BYTES);

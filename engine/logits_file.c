@@ -99,6 +99,12 @@ static convect_status reserve(logits_writer *w, convect_error *err) {
 static convect_status writer_start(logits_writer *w, const char *path, convect_error *err) {
     if (snprintf(w->path, sizeof w->path, "%s", path) >= (int)sizeof w->path)
         return convect_fail(err, CONVECT_IO, "cannot write a file: its path is longer than %d bytes", PATH_BYTES);
+    struct stat st;
+    if (stat(path, &st) == 0) { /* renaming over a device would replace it, over a link the link */
+        if (!S_ISREG(st.st_mode)) return convect_fail(err, CONVECT_IO, "cannot write %s: it is no regular file", path);
+        if (!realpath(path, w->path))
+            return convect_fail(err, CONVECT_IO, "cannot write %s: %s", path, strerror(errno));
+    }
     (void)snprintf(w->part, sizeof w->part, "%s.%ld.part", w->path, (long)getpid());
     w->hash = XXH3_createState();
     if (!w->hash) return convect_fail(err, CONVECT_NO_FIT, "out of memory");

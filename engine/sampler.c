@@ -76,7 +76,10 @@ static convect_status find_best(const sampler *s, const float *logits, candidate
     *best = (candidate){.id = -1};
     for (size_t i = 0; i < s->n_vocab; i++) {
         if (!isfinite(logits[i]))
-            return convect_fail(err, CONVECT_DAMAGED, "the logit of token %zu is not a finite number", i);
+            return convect_fail(err, CONVECT_DAMAGED,
+                                "the logit of token %zu is not a finite number: the weights are damaged; \"convect "
+                                "check --full\" looks for the place",
+                                i);
         if (i >= s->n_real || is_banned(s, i)) continue;
         if (best->id < 0 || logits[i] > best->logit) *best = (candidate){logits[i], (int32_t)i};
     }

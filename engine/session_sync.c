@@ -108,6 +108,9 @@ static convect_status prefill(convect_session *s, const int32_t *tokens, size_t 
 static convect_status check_prompt(const convect_session *s, const int32_t *tokens, size_t n, convect_error *err) {
     if (n < 1) return convect_fail(err, CONVECT_USAGE, "the prompt is empty; give at least one token");
     if (n > s->n_ctx) {
+        const size_t most = s->model->info.n_ctx_max_tokens;
+        if (n > most)
+            return convect_fail(err, CONVECT_USAGE, "the prompt has %zu tokens, the model takes %zu at most", n, most);
         return convect_fail(err, CONVECT_USAGE, "the prompt has %zu tokens, the context %zu; use a larger --ctx", n,
                             s->n_ctx);
     }

@@ -6,6 +6,7 @@
 #include "engine/base/json.h"
 #include "tools/commands.h"
 #include "tools/doctor_findings.h"
+#include "tools/output_path.h"
 
 static void print_text(const doctor_finding *findings, size_t n) {
     for (size_t i = 0; i < n; i++) {
@@ -33,10 +34,12 @@ static json_object *to_json(const doctor_finding *findings, size_t n) {
 }
 
 convect_status cmd_doctor(const command_context *ctx, convect_error *err) {
+    const char *path = ctx->n_args > 0 ? ctx->args[0] : ".";
+    convect_status status = output_check_file(option_text(ctx->options, OPT_REPORT), path, err);
+    if (status != CONVECT_OK) return status;
     doctor_finding findings[DOCTOR_FINDINGS_MAX];
-    const size_t n = doctor_examine(ctx->n_args > 0 ? ctx->args[0] : ".", findings);
+    const size_t n = doctor_examine(path, findings);
     json_object *o = to_json(findings, n);
-    convect_status status = CONVECT_OK;
     if (option_flag(ctx->options, OPT_JSON))
         printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
     else

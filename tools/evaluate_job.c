@@ -6,6 +6,7 @@
 
 #include "engine/base/stats.h"
 #include "tools/interrupt.h"
+#include "tools/output_path.h"
 
 convect_status evaluate_read_text(const char *path, text_input *out, convect_error *err) {
     FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
@@ -40,6 +41,7 @@ static convect_status open_model(evaluate_job *job, convect_error *err) {
 
 convect_status evaluate_job_run(evaluate_job *job, convect_error *err) {
     convect_status status = open_model(job, err);
+    if (status == CONVECT_OK) status = output_check_model(job->options.save_path, convect_model_gguf(job->model), err);
     if (status == CONVECT_OK)
         status = tokenizer_encode(job->tokenizer, job->text->data, job->text->n_bytes, job->reads_special, &job->tokens,
                                   err);

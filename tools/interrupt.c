@@ -13,6 +13,7 @@ static void on_interrupt(int signal_number) {
 void interrupt_watch(void) {
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, old;
     (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGTERM, &action, NULL);
     if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == SIG_IGN) return; /* started in the background */
     (void)sigaction(SIGINT, &action, NULL);
 }

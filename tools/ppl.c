@@ -4,6 +4,7 @@
 #include "tools/commands.h"
 #include "tools/evaluate_job.h"
 #include "tools/interrupt.h"
+#include "tools/output_path.h"
 
 static convect_kv_type kv_of(const option_values *o) {
     static const convect_kv_type types[] = {CONVECT_KV_F16, CONVECT_KV_INT8}; /* in the order of --kv */
@@ -36,7 +37,9 @@ convect_status cmd_ppl(const command_context *ctx, convect_error *err) {
     evaluate_job job = job_of(ctx);
     job.text = &text;
     interrupt_watch();
-    convect_status status = evaluate_read_text(option_text(ctx->options, OPT_FILE), &text, err);
+    convect_status status = output_check_file(job.options.save_path, option_text(ctx->options, OPT_FILE), err);
+    if (!status) status = output_check_file(job.options.save_path, job.options.base_path, err);
+    if (!status) status = evaluate_read_text(option_text(ctx->options, OPT_FILE), &text, err);
     if (!status) status = evaluate_job_run(&job, err);
     if (!status && option_flag(ctx->options, OPT_JSON))
         evaluate_job_print_json(&job);

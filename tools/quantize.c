@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "engine/mix.h"
 #include "tools/commands.h"
 #include "tools/evaluate_job.h"
 #include "tools/interrupt.h"
+#include "tools/output_path.h"
 #include "tools/progress.h"
 #include "tools/quantize_stream.h"
 #include "tools/quantize_verify.h"
@@ -38,20 +38,6 @@ static void job_close(quantize_job *job) {
     cpu_pool_destroy(job->pool);
     free(job->plans);
     gguf_close(job->in);
-}
-
-/* The reader maps IN: writing over it or one of its shards would change what is being read. */
-static convect_status check_paths(const quantize_job *job, const char *path_out, convect_error *err) {
-    struct stat out;
-    if (stat(path_out, &out) != 0) return CONVECT_OK;
-    for (size_t i = 0; i < gguf_n_shards(job->in); i++) {
-        struct stat in;
-        if (stat(gguf_shard_path(job->in, i), &in) != 0) continue;
-        if (in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
-            return convect_fail(err, CONVECT_USAGE, "%s is the file being read: name another one to write", path_out);
-        }
-    }
-    return CONVECT_OK;
 }
 
 /* Integer at <architecture>.<name>, or 0. */
@@ -191,7 +177,7 @@ static convect_status job_run(quantize_job *job, const command_context *ctx, con
     const char *path_out = ctx->args[1];
     job->mix = (mix_id)option_choice(ctx->options, OPT_MIX);
     convect_status status = gguf_open(ctx->args[0], &job->in, err);
-    if (!status) status = check_paths(job, path_out, err);
+    if (!status) status = output_check_model(path_out, job->in, err); /* it is mapped */
     if (!status) status = plan_tensors(job, err);
     if (!status) status = cpu_pool_create(option_u64(ctx->options, OPT_THREADS), &job->pool, err);
     interrupt_watch(); /* from here on a half-written file has to be taken away */

@@ -16,6 +16,7 @@
 #include "tools/commands.h"
 #include "tools/plan_options.h"
 #include "tools/interrupt.h"
+#include "tools/output_path.h"
 #include "tools/progress.h"
 #include "tools/run_report.h"
 #include "tools/text_input.h"
@@ -276,6 +277,9 @@ static convect_status run(run_job *job, convect_error *err) {
     if (status != CONVECT_OK) return status;
     interrupt_watch();
     status = open_model(job, err);
+    if (status == CONVECT_OK)
+        status =
+            output_check_model(option_text(job->ctx->options, OPT_STATS_JSON), convect_model_gguf(job->model), err);
     if (status == CONVECT_OK) status = open_session(job, err);
     if (status == CONVECT_OK) status = open_sampler(job, err);
     if (status != CONVECT_OK) return status;

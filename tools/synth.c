@@ -3,6 +3,7 @@
 
 #include "engine/base/stats.h"
 #include "tools/commands.h"
+#include "tools/output_path.h"
 #include "tools/preset.h"
 #include "tools/synth_write.h"
 
@@ -58,7 +59,8 @@ static convect_status write_list(const command_context *ctx, const model_list *l
 
 convect_status cmd_synth(const command_context *ctx, convect_error *err) {
     model_list list = {0};
-    convect_status status = make_list(ctx->options, &list, err);
+    convect_status status = output_check_file(ctx->args[0], option_text(ctx->options, OPT_LIKE), err);
+    if (!status) status = make_list(ctx->options, &list, err);
     if (!status) status = write_list(ctx, &list, err);
     model_list_free(&list);
     return status;
