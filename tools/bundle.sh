@@ -47,11 +47,12 @@ done
 cp LICENSE "$out/"
 [ ! -d tools/licenses ] || cp -R tools/licenses "$out/"
 
-# Everything outside glibc goes beside the programs.
+# Everything outside glibc goes beside the programs. Listed before the first copy: afterwards ldd finds the copies.
 for program in "$out"/bin/*; do ldd "$program"; done | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }' | sort -u |
-    grep -vE '^(libc|libm|libdl|librt|libpthread|libresolv|libutil)\.so' | while read -r name path; do
+    grep -vE '^(libc|libm|libdl|librt|libpthread|libresolv|libutil)\.so' >build-bundle/shared
+while read -r name path; do
     cp -L "$path" "$out/lib/$name"
-done
+done <build-bundle/shared
 
 # The licence of everything that went in: archives and headers inside the programs, shared libraries beside them.
 add_licence() { # add_licence FILE: of the package that owns it; of CUDA's folder if it lies there
@@ -77,7 +78,7 @@ add_licence() { # add_licence FILE: of the package that owns it; of CUDA's folde
 mkdir -p "$out/licenses"
 {
     grep -ohE '(^|[ =])/[^ $]*\.(a|so)[.0-9]*( |$)' build-bundle/build.ninja | tr -d ' ='
-    for program in "$out"/bin/*; do ldd "$program"; done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
+    cut -d ' ' -f 2 build-bundle/shared
     echo /usr/include/xxhash.h # compiled in
 } | sort -u | grep -vE '/lib(c|m|dl|rt|pthread|resolv|util)\.(a|so)' | while read -r file; do
     add_licence "$file"
