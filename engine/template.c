@@ -69,7 +69,9 @@ static void take_result(template_context *c, const rope *text, template_result *
 static void define_variables(template_context *c, struct json_object *variables) {
     scope_push(c, NULL);
     struct json_object_iter at; /* the form of the macro that is plain C, for clang */
-    json_object_object_foreachC(variables, at) scope_set(c, at.key, value_of_json(c, at.val));
+    json_object_object_foreachC(variables, at) {
+        scope_set(c, at.key, value_of_json(c, at.val));
+    }
     scope_push(c, c->scope);
 }
 

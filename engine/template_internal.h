@@ -34,7 +34,8 @@ typedef struct template_context {
 } template_context;
 
 /* Records "chat template, line N: ..." and unwinds. */
-_Noreturn void template_fail(template_context *c, convect_status status, const char *fmt, ...) CONVECT_PRINTF(3, 4);
+__attribute__((noreturn))
+CONVECT_PRINTF(3, 4) void template_fail(template_context *c, convect_status status, const char *fmt, ...);
 void *template_take(template_context *c, size_t n_bytes); /* zeroed, aligned to 16, until template_release */
 void template_release(template_context *c);
 void template_step(template_context *c, size_t n_bytes); /* one step, and one per KiB that it handles */
