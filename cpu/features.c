@@ -50,10 +50,14 @@ size_t cpu_count_logical(void) {
     return n > 0 ? (size_t)n : 1;
 }
 
+bool cpu_has_topology(void) {
+    return access("/sys/devices/system/cpu/cpu0/topology", F_OK) == 0;
+}
+
 #ifdef CONVECT_HAVE_HWLOC
 static size_t count_physical(void) {
     hwloc_topology_t topology;
-    if (hwloc_topology_init(&topology) != 0) return 0;
+    if (!cpu_has_topology() || hwloc_topology_init(&topology) != 0) return 0;
     size_t n = 0;
     hwloc_cpuset_t mine = hwloc_bitmap_alloc();
     if (mine && hwloc_topology_load(topology) == 0 && hwloc_get_cpubind(topology, mine, HWLOC_CPUBIND_PROCESS) == 0) {

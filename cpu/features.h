@@ -21,4 +21,8 @@ size_t cpu_count_logical(void);
 /* Cores the process may run on: physical ones where hwloc is built in, else logical ones. At least 1. */
 size_t cpu_count_cores(void);
 
+/* Does the kernel show its cores in /sys? Without it (a bare chroot) hwloc finds nothing and complains on stderr, so it
+ * is not asked then. */
+bool cpu_has_topology(void);
+
 #endif

@@ -59,7 +59,7 @@ void cpu_machine_flags(char out[CPU_FLAGS_BYTES]) {
 static uint64_t sum_caches(void) {
     hwloc_topology_t topology;
     uint64_t sum = 0;
-    if (hwloc_topology_init(&topology) != 0) return 0;
+    if (!cpu_has_topology() || hwloc_topology_init(&topology) != 0) return 0;
     if (hwloc_topology_load(topology) == 0) {
         hwloc_obj_t cache = NULL;
         while ((cache = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_L3CACHE, cache)) != NULL)
