@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/check.h"
+#include "kernels/format_scale.h"
 
 convect_status binder_init(binder *b, const gguf *file, convect_error *err) {
     *b = (binder){.file = file, .n_vectors_max = 2 * gguf_n_tensors(file) + 16};
@@ -123,6 +124,24 @@ convect_status binder_matrix(binder *b, const char *name, size_t k, size_t n_row
     out->row_bytes = format_row_bytes(out->format, k);
     out->mat_bytes = out->row_bytes * n_rows;
     return bind_scale(b, name, out, err);
+}
+
+convect_status binder_check_small(const binder *b, convect_error *err) {
+    const uint64_t small_bytes = 1 << 20; /* 26 MB in all for 35B-A3B */
+    for (size_t i = 0; i < gguf_n_tensors(b->file); i++) {
+        const gguf_tensor *t = gguf_tensor_at(b->file, i);
+        const format_id format = format_from_ggml(t->ggml_type);
+        format_fault fault;
+        if (!b->is_used[i] || t->n_bytes > small_bytes || format == FORMAT_COUNT) continue;
+        if (format_get(format)->rule != FORMAT_RULE_FLOAT) continue;
+        const size_t n_blocks = (size_t)t->n_bytes / format_get(format)->block_bytes;
+        if (format_find_fault(format, t->data, n_blocks, &fault)) {
+            return convect_fail(err, CONVECT_DAMAGED,
+                                "tensor %s: its %s in block %zu is not a finite number; convect check --full finds all",
+                                t->name, fault.field, fault.i_block);
+        }
+    }
+    return CONVECT_OK;
 }
 
 void binder_report_unused(const binder *b, const convect_log *log) {

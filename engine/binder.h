@@ -37,6 +37,11 @@ convect_status binder_vector(binder *b, const char *name, size_t k, size_t n_row
 /* Room for n floats that live as long as the binder. */
 float *binder_floats(binder *b, size_t n);
 
+/* DAMAGED naming the first used F32, F16 or BF16 tensor of at most 1 MiB that holds a number that is not finite. An
+ * infinity in a gate or a norm can end in plausible, wrong text; the large tensors are what `convect check --full`
+ * reads. */
+convect_status binder_check_small(const binder *b, convect_error *err) CONVECT_MUST_CHECK;
+
 /* Says once how many tensors nothing used, with the first name. */
 void binder_report_unused(const binder *b, const convect_log *log);
 

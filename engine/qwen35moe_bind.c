@@ -202,6 +202,7 @@ static convect_status bind_all(qwen35moe *m, const gguf *file, const convect_log
     rope_axes(p->rope_sections, p->n_rope_pairs, m->rope_axes);
     TRY(bind_trunk(m, file, err));
     TRY(bind_mtp(m, log, err));
+    TRY(binder_check_small(&m->tensors, err));
     find_widest(m);
     binder_report_unused(&m->tensors, log);
     return CONVECT_OK;

@@ -180,8 +180,32 @@ static void wrong_type(void **state) {
     free(im.data);
 }
 
+/* An infinity in a small tensor ended in plausible, wrong sums ("47 + 85" was 3) with exit 0. */
+static void not_finite(void **state) {
+    (void)state;
+    const char *const names[] = {"blk.0.ssm_alpha.weight", "blk.0.ssm_dt.bias", "blk.1.ffn_gate_inp_shexp.weight",
+                                 "output_norm.weight"};
+    image im = write_image(&config_plain, false);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        gguf *g = NULL;
+        convect_error err = {0};
+        assert_int_equal(gguf_open_memory(im.data, im.n, &g, &err), CONVECT_OK);
+        const gguf_tensor *t = gguf_tensor_find(g, names[i]);
+        assert_non_null(t);
+        uint8_t *at = im.data + t->file_off + t->n_bytes - 4;
+        gguf_close(g);
+        const float keep = ((const float *)(const void *)at)[0];
+        memcpy(at, &(float){INFINITY}, sizeof keep);
+        expect(im, CONVECT_DAMAGED, names[i]);
+        memcpy(at, &keep, sizeof keep);
+    }
+    expect(im, CONVECT_OK, NULL);
+    free(im.data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bad_numbers), cmocka_unit_test(missing_parts),
-                                       cmocka_unit_test(mtp_blocks), cmocka_unit_test(wrong_type)};
+                                       cmocka_unit_test(mtp_blocks), cmocka_unit_test(wrong_type),
+                                       cmocka_unit_test(not_finite)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
