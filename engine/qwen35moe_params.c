@@ -74,7 +74,7 @@ static convect_status read_heads(const metadata *m, qwen35moe_params *p, const c
 
 static convect_status read_rope(const metadata *m, qwen35moe_params *p, convect_error *err) {
     size_t n_dims;
-    TRY(metadata_float(m, "rope.freq_base", 0, 1e30, &p->rope_base, err));
+    TRY(metadata_float(m, "rope.freq_base", 1, 1e30, &p->rope_base, err));
     TRY(metadata_size(m, "rope.dimension_count", (metadata_range){2, p->head_dim}, &n_dims, err));
     REQUIRE(n_dims % 2 == 0, "rope.dimension_count must be even", n_dims);
     p->n_rope_pairs = n_dims / 2;

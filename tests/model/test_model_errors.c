@@ -91,6 +91,7 @@ static void bad_numbers(void **state) {
                  {"attention.head_count", 16, CONVECT_DAMAGED, "attn_q.weight"},
                  {"attention.key_length", 1024, CONVECT_DAMAGED, "key_length"},
                  {"attention.value_length", 128, CONVECT_NOT_SUPPORTED, "value_length"},
+                 {"rope.freq_base", 0x3f000000u, CONVECT_DAMAGED, "rope.freq_base is 0.5"}, /* a fuzzer's find */
                  {"rope.dimension_count", 31, CONVECT_NOT_SUPPORTED, "even"},
                  {"rope.dimension_count", 66, CONVECT_DAMAGED, "rope.dimension_count"},
                  {"rope.dimension_count", 30, CONVECT_NOT_SUPPORTED, "dimension_sections"},
