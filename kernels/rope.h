@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* out[i] = RN(1 / RN(base^(i / n_pairs))), i < n_pairs: the two roundings of transformers' inv_freq. base > 1, so no frequency exceeds 1. */
+/* out[i] = RN(1 / RN(base^(i / n_pairs))), i < n_pairs: the two roundings of transformers' inv_freq. base > 1, so no
+ * frequency exceeds 1. */
 void rope_frequencies(double base, size_t n_pairs, float *out);
 
 /* cosines[i], sines[i] of the angle RN(position_i * frequencies[i]), where position_i is positions[axes[i]] (0 time,
