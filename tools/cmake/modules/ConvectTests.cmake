@@ -21,6 +21,10 @@ if(TARGET convect)
 endif()
 
 function(convect_tests dir label timeout_s) # ARGN: further libraries
+  set(n_processors 1)
+  if(label STREQUAL model) # its spinning workers and a neighbour's would wait for each other
+    set(n_processors 2)
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${dir}/test_*.c)
   foreach(source ${sources})
     get_filename_component(test ${source} NAME_WE)
@@ -33,7 +37,7 @@ function(convect_tests dir label timeout_s) # ARGN: further libraries
       add_dependencies(${test} convect)
     endif()
     add_test(NAME ${test} COMMAND ${test})
-    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT ${timeout_s} SKIP_RETURN_CODE 77)
+    set_tests_properties(${test} PROPERTIES LABELS ${label} PROCESSORS ${n_processors} TIMEOUT ${timeout_s} SKIP_RETURN_CODE 77)
   endforeach()
 endfunction()
 
