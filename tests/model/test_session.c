@@ -187,7 +187,7 @@ static inline void rows(world *w) {
 }
 
 /* A caller's rounding mode (or flush-to-zero) changes no bit and is still there afterwards. */
-static void callers_float_mode(world *w) {
+static inline void callers_float_mode(world *w) {
     convect_session *s = fixture_session(w->model, 64, w->kv);
     fixture_sync(s, w->text, 70);
     fixture_step(s, w->text + 70, 1, 1);
